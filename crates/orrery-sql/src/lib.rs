@@ -1,0 +1,3 @@
+//! The query language: text to tree to analysis to plan, and evaluation over one item.
+
+pub mod ast;
