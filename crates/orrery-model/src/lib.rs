@@ -1,4 +1,11 @@
 //! The shared words of OrreryDB: values and their order, resource ids, partition keys and their
 //! hash, ranges, tokens, limits and charges. Pure functions; no I/O, no time, no HTTP.
+//!
+//! Where to start: [`value`] and [`json`] for items, [`partition_key`] and [`epk`] for placement,
+//! [`resource_path`] and [`rid`] for addressing, [`container`] for what a container promises,
+//! [`charge`] and [`limits`] for what an operation costs and where it ends.
 
+pub mod distinct_hash;
+pub mod json;
+pub mod murmur;
 pub mod value;
