@@ -1,5 +1,9 @@
 //! The query language: text to tree to analysis to plan, and evaluation over one item.
 
 pub mod ast;
+pub mod environment;
 pub mod errors;
+pub mod filter;
+pub mod pipeline;
+pub mod program;
 pub mod signatures;
