@@ -1,0 +1,140 @@
+//! Who sends a request: signatures by the account's keys, and resource tokens
+//! (protocol: section 2).
+
+mod keys;
+mod token_header;
+
+use std::time::{Duration, SystemTime};
+
+use http::HeaderMap;
+
+pub use keys::{EMULATOR_KEY, InvalidKey, Key, Keys};
+pub use token_header::{TokenHeader, TokenKind};
+
+use crate::request::http_date;
+
+/// A signature is good for this long after its date (protocol: section 2.3).
+const SIGNATURE_LIFE: Duration = Duration::from_secs(15 * 60);
+/// How far the clocks of client and server may differ.
+const CLOCK_SKEW: Duration = Duration::from_secs(5 * 60);
+
+/// What the sender proved to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Identity {
+    /// Holder of a primary or secondary key (or the account asks for no proof).
+    Owner,
+    /// Holder of a read-only key.
+    Reader,
+    /// Bearer of this resource token, which the engine has yet to recognise.
+    Bearer(String),
+}
+
+/// Why a request is not accepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AuthFailure {
+    /// There is no authorization header.
+    Missing,
+    /// The header is not `type=…&ver=…&sig=…`.
+    Malformed,
+    /// A kind of token that this account does not accept.
+    Unsupported,
+    /// Neither `x-ms-date` nor `Date` holds a date.
+    Date,
+    /// No key of the account gives this signature; the payload that was expected.
+    Mismatch(String),
+    /// Signed too long ago, or in the future.
+    NotCurrent {
+        /// The date that was signed.
+        start: SystemTime,
+        /// When the signature ends.
+        expiry: SystemTime,
+        /// The server's time.
+        now: SystemTime,
+    },
+}
+
+/// What a signature covers besides the date.
+#[derive(Debug, Clone, Copy)]
+pub struct Signed<'a> {
+    /// HTTP method, lower case.
+    pub verb: &'a str,
+    /// Resource type, lower case, `""` for the account.
+    pub resource_type: &'a str,
+    /// Link of the resource, or of the owner of a feed.
+    pub link: &'a str,
+}
+
+/// Checks the proof that a request carries.
+#[derive(Debug)]
+pub struct Authenticator {
+    keys: Keys,
+    no_auth: bool,
+}
+
+impl Authenticator {
+    /// Accepts these keys; with `no_auth` every request is the owner's.
+    pub fn new(keys: Keys, no_auth: bool) -> Self {
+        Self { keys, no_auth }
+    }
+
+    /// Who sends this. `candidates` are the ways in which the SDKs may have written
+    /// what they signed; the first is the canonical one.
+    pub fn identify(
+        &self,
+        headers: &HeaderMap,
+        candidates: &[Signed<'_>],
+        now: SystemTime,
+    ) -> Result<Identity, AuthFailure> {
+        if self.no_auth {
+            return Ok(Identity::Owner);
+        }
+        let header = headers.get(http::header::AUTHORIZATION).ok_or(AuthFailure::Missing)?;
+        let mut buffer = [0; token_header::HEADER_LIMIT];
+        match TokenHeader::decode(header.as_bytes(), &mut buffer).ok_or(AuthFailure::Malformed)? {
+            TokenHeader { kind: TokenKind::Master, signature, .. } => {
+                self.check_signature(headers, candidates, signature, now)
+            }
+            TokenHeader { kind: TokenKind::Resource, text, .. } => {
+                Ok(Identity::Bearer(text.to_owned()))
+            }
+            TokenHeader { kind: TokenKind::Other, .. } => Err(AuthFailure::Unsupported),
+        }
+    }
+
+    fn check_signature(
+        &self,
+        headers: &HeaderMap,
+        candidates: &[Signed<'_>],
+        signature: &str,
+        now: SystemTime,
+    ) -> Result<Identity, AuthFailure> {
+        // The date is signed as `x-ms-date`, or else as `Date`, never both.
+        let by_service = headers.get("x-ms-date");
+        let date = by_service
+            .or_else(|| headers.get(http::header::DATE))
+            .and_then(|value| value.to_str().ok())
+            .ok_or(AuthFailure::Date)?;
+        let start = http_date::parse(date).ok_or(AuthFailure::Date)?;
+        let dates = if by_service.is_some() { (date, "") } else { ("", date) };
+        let identity = keys::decode_signature(signature).and_then(|signature| {
+            candidates.iter().find_map(|signed| self.keys.who_signed(signed, dates, &signature))
+        });
+        let Some(identity) = identity else {
+            return Err(AuthFailure::Mismatch(
+                candidates.first().map(|signed| payload(signed, dates)).unwrap_or_default(),
+            ));
+        };
+        let expiry = start + SIGNATURE_LIFE;
+        if start > now + CLOCK_SKEW || expiry + CLOCK_SKEW < now {
+            return Err(AuthFailure::NotCurrent { start, expiry, now });
+        }
+        Ok(identity)
+    }
+}
+
+/// The signed text (protocol: section 2.1), for the message of a mismatch.
+fn payload(signed: &Signed<'_>, (date, legacy_date): (&str, &str)) -> String {
+    let Signed { verb, resource_type, link } = signed;
+    let (date, legacy_date) = (date.to_ascii_lowercase(), legacy_date.to_ascii_lowercase());
+    format!("{verb}\n{resource_type}\n{link}\n{date}\n{legacy_date}\n")
+}

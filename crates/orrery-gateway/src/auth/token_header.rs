@@ -1,0 +1,72 @@
+//! The text of the authorization header: URL-encoded `type=…&ver=…&sig=…`.
+
+/// Longest header that is looked at; our own tokens and all signatures are far
+/// shorter, even with every character escaped.
+pub(super) const HEADER_LIMIT: usize = 1024;
+
+/// The kinds of token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TokenKind {
+    /// A signature by a key of the account.
+    Master,
+    /// A permission's `_token`.
+    Resource,
+    /// Something else, such as `aad`.
+    Other,
+}
+
+/// The parts of an authorization header.
+#[derive(Debug, PartialEq, Eq)]
+pub struct TokenHeader<'b> {
+    /// From `type`.
+    pub kind: TokenKind,
+    /// From `sig`.
+    pub signature: &'b str,
+    /// The whole decoded text: a resource token is handed out and given back as such.
+    pub text: &'b str,
+}
+
+impl<'b> TokenHeader<'b> {
+    /// Decodes a header into `buffer`. SDKs differ in what they escape (`%3d`, `%3D`
+    /// or not at all), so escapes are decoded wherever they stand.
+    pub fn decode(raw: &[u8], buffer: &'b mut [u8; HEADER_LIMIT]) -> Option<Self> {
+        if raw.len() > buffer.len() {
+            return None;
+        }
+        let length = unescape(raw, buffer);
+        Self::parse(std::str::from_utf8(&buffer[..length]).ok()?)
+    }
+
+    /// Takes the decoded text apart: parts are separated by `&`, and only the first
+    /// `=` of a part separates.
+    fn parse(text: &'b str) -> Option<Self> {
+        let (mut kind, mut version, mut signature) = (None, None, None);
+        for part in text.split('&') {
+            let (name, value) = part.split_once('=')?;
+            match name {
+                "type" => kind = Some(value),
+                "ver" => version = Some(value),
+                "sig" => signature = Some(value),
+                _ => {}
+            }
+        }
+        let kind = match kind? {
+            kind if kind.eq_ignore_ascii_case("master") => TokenKind::Master,
+            kind if kind.eq_ignore_ascii_case("resource") => TokenKind::Resource,
+            _ => TokenKind::Other,
+        };
+        let signature = signature.filter(|signature| !signature.is_empty())?;
+        version.is_some_and(|version| matches!(version, "1" | "1.0")).then_some(())?;
+        Some(Self { kind, signature, text })
+    }
+}
+
+/// Decodes `%XX` and keeps everything else; `buffer` is at least as long as `raw`.
+fn unescape(raw: &[u8], buffer: &mut [u8]) -> usize {
+    let mut length = 0;
+    for byte in percent_encoding::percent_decode(raw) {
+        buffer[length] = byte;
+        length += 1;
+    }
+    length
+}
