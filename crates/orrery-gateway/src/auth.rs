@@ -88,16 +88,25 @@ impl Authenticator {
         if self.no_auth {
             return Ok(Identity::Owner);
         }
-        let header = headers.get(http::header::AUTHORIZATION).ok_or(AuthFailure::Missing)?;
+        let header = headers
+            .get(http::header::AUTHORIZATION)
+            .ok_or(AuthFailure::Missing)?;
         let mut buffer = [0; token_header::HEADER_LIMIT];
         match TokenHeader::decode(header.as_bytes(), &mut buffer).ok_or(AuthFailure::Malformed)? {
-            TokenHeader { kind: TokenKind::Master, signature, .. } => {
-                self.check_signature(headers, candidates, signature, now)
-            }
-            TokenHeader { kind: TokenKind::Resource, text, .. } => {
-                Ok(Identity::Bearer(text.to_owned()))
-            }
-            TokenHeader { kind: TokenKind::Other, .. } => Err(AuthFailure::Unsupported),
+            TokenHeader {
+                kind: TokenKind::Master,
+                signature,
+                ..
+            } => self.check_signature(headers, candidates, signature, now),
+            TokenHeader {
+                kind: TokenKind::Resource,
+                text,
+                ..
+            } => Ok(Identity::Bearer(text.to_owned())),
+            TokenHeader {
+                kind: TokenKind::Other,
+                ..
+            } => Err(AuthFailure::Unsupported),
         }
     }
 
@@ -115,13 +124,22 @@ impl Authenticator {
             .and_then(|value| value.to_str().ok())
             .ok_or(AuthFailure::Date)?;
         let start = http_date::parse(date).ok_or(AuthFailure::Date)?;
-        let dates = if by_service.is_some() { (date, "") } else { ("", date) };
+        let dates = if by_service.is_some() {
+            (date, "")
+        } else {
+            ("", date)
+        };
         let identity = keys::decode_signature(signature).and_then(|signature| {
-            candidates.iter().find_map(|signed| self.keys.who_signed(signed, dates, &signature))
+            candidates
+                .iter()
+                .find_map(|signed| self.keys.who_signed(signed, dates, &signature))
         });
         let Some(identity) = identity else {
             return Err(AuthFailure::Mismatch(
-                candidates.first().map(|signed| payload(signed, dates)).unwrap_or_default(),
+                candidates
+                    .first()
+                    .map(|signed| payload(signed, dates))
+                    .unwrap_or_default(),
             ));
         };
         let expiry = start + SIGNATURE_LIFE;
@@ -134,7 +152,11 @@ impl Authenticator {
 
 /// The signed text (protocol: section 2.1), for the message of a mismatch.
 fn payload(signed: &Signed<'_>, (date, legacy_date): (&str, &str)) -> String {
-    let Signed { verb, resource_type, link } = signed;
+    let Signed {
+        verb,
+        resource_type,
+        link,
+    } = signed;
     let (date, legacy_date) = (date.to_ascii_lowercase(), legacy_date.to_ascii_lowercase());
     format!("{verb}\n{resource_type}\n{link}\n{date}\n{legacy_date}\n")
 }

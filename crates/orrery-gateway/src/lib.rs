@@ -3,9 +3,10 @@
 //! the answer and words the errors.
 //!
 //! Start reading at [`server`] (sockets), then follow one request through
-//! `gateway`, `request`, `auth`, `operations` and `respond`.
+//! `gateway`, [`request`], [`auth`], `operations` and `respond`.
 
-pub mod server;
 pub mod auth;
-pub mod request;
+pub mod config;
 pub mod hybrid_row;
+pub mod request;
+pub mod server;

@@ -127,14 +127,27 @@ pub struct Server<H> {
 impl<H: Handler> Server<H> {
     /// Takes the port. The backlog holds connections from here on.
     pub async fn bind(config: ServerConfig, handler: Arc<H>) -> Result<Self, BindError> {
-        let listen_error = |source| BindError::Listen { address: config.address, source };
+        let listen_error = |source| BindError::Listen {
+            address: config.address,
+            source,
+        };
         let tls = match &config.certificate {
             Some(certificate) => Some(TlsAcceptor::from(Arc::new(certificate.server_config()?))),
             None => None,
         };
-        let listener = TcpListener::bind(config.address).await.map_err(listen_error)?;
+        let listener = TcpListener::bind(config.address)
+            .await
+            .map_err(listen_error)?;
         let local_addr = listener.local_addr().map_err(listen_error)?;
-        Ok(Self { listener, local_addr, shared: Arc::new(connection::Shared { config, handler, tls }) })
+        Ok(Self {
+            listener,
+            local_addr,
+            shared: Arc::new(connection::Shared {
+                config,
+                handler,
+                tls,
+            }),
+        })
     }
 
     /// The address that was really taken.
@@ -174,7 +187,10 @@ impl<H: Handler> Server<H> {
         drop(self.listener);
         let _ = stop.send(true);
         let drain = async { while connections.join_next().await.is_some() {} };
-        if tokio::time::timeout(self.shared.config.drain_timeout, drain).await.is_err() {
+        if tokio::time::timeout(self.shared.config.drain_timeout, drain)
+            .await
+            .is_err()
+        {
             log::warn!("requests still under way after the drain time are cut off");
         }
     }
@@ -185,7 +201,10 @@ async fn accept(
     listener: &TcpListener,
     slots: &Arc<Semaphore>,
 ) -> std::io::Result<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let slot = Arc::clone(slots).acquire_owned().await.map_err(std::io::Error::other)?;
+    let slot = Arc::clone(slots)
+        .acquire_owned()
+        .await
+        .map_err(std::io::Error::other)?;
     let (stream, _) = listener.accept().await?;
     Ok((stream, slot))
 }

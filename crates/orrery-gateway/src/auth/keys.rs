@@ -39,14 +39,23 @@ impl std::str::FromStr for Key {
         if bytes.len() < 16 {
             return Err(InvalidKey);
         }
-        Hmac::new_from_slice(&bytes).map(Self).map_err(|_| InvalidKey)
+        Hmac::new_from_slice(&bytes)
+            .map(Self)
+            .map_err(|_| InvalidKey)
     }
 }
 
 impl Key {
     fn sign(&self, signed: &Signed<'_>, (date, legacy_date): (&str, &str)) -> [u8; 32] {
         let mut mac = self.0.clone();
-        for part in [signed.verb, "\n", signed.resource_type, "\n", signed.link, "\n"] {
+        for part in [
+            signed.verb,
+            "\n",
+            signed.resource_type,
+            "\n",
+            signed.link,
+            "\n",
+        ] {
             mac.update(part.as_bytes());
         }
         for date in [date, legacy_date] {
@@ -77,7 +86,12 @@ pub struct Keys {
 impl Keys {
     /// An account with one key.
     pub fn single(primary: Key) -> Self {
-        Self { primary, secondary: None, primary_readonly: None, secondary_readonly: None }
+        Self {
+            primary,
+            secondary: None,
+            primary_readonly: None,
+            secondary_readonly: None,
+        }
     }
 
     /// Whose signature this is, if anybody's.
@@ -88,7 +102,10 @@ impl Keys {
         signature: &[u8; 32],
     ) -> Option<Identity> {
         let owners = [Some(&self.primary), self.secondary.as_ref()];
-        let readers = [self.primary_readonly.as_ref(), self.secondary_readonly.as_ref()];
+        let readers = [
+            self.primary_readonly.as_ref(),
+            self.secondary_readonly.as_ref(),
+        ];
         let matches = |key: &Key| bool::from(key.sign(signed, dates).ct_eq(signature));
         if owners.into_iter().flatten().any(matches) {
             Some(Identity::Owner)

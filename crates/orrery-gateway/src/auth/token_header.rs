@@ -56,8 +56,14 @@ impl<'b> TokenHeader<'b> {
             _ => TokenKind::Other,
         };
         let signature = signature.filter(|signature| !signature.is_empty())?;
-        version.is_some_and(|version| matches!(version, "1" | "1.0")).then_some(())?;
-        Some(Self { kind, signature, text })
+        version
+            .is_some_and(|version| matches!(version, "1" | "1.0"))
+            .then_some(())?;
+        Some(Self {
+            kind,
+            signature,
+            text,
+        })
     }
 }
 

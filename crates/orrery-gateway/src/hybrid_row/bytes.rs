@@ -27,7 +27,10 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn take(&mut self, length: usize) -> Result<&'a [u8], HybridRowError> {
-        let (taken, rest) = self.0.split_at_checked(length).ok_or(HybridRowError::Truncated)?;
+        let (taken, rest) = self
+            .0
+            .split_at_checked(length)
+            .ok_or(HybridRowError::Truncated)?;
         self.0 = rest;
         Ok(taken)
     }
@@ -37,7 +40,10 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], HybridRowError> {
-        let (taken, rest) = self.0.split_first_chunk().ok_or(HybridRowError::Truncated)?;
+        let (taken, rest) = self
+            .0
+            .split_first_chunk()
+            .ok_or(HybridRowError::Truncated)?;
         self.0 = rest;
         Ok(*taken)
     }
@@ -87,7 +93,10 @@ impl<'a> Cursor<'a> {
     }
 
     /// A sparse field: its path token (`None` for an inline path) and value.
-    pub(super) fn sparse(&mut self, tokens: usize) -> Result<(Option<usize>, Field<'a>), HybridRowError> {
+    pub(super) fn sparse(
+        &mut self,
+        tokens: usize,
+    ) -> Result<(Option<usize>, Field<'a>), HybridRowError> {
         let code = self.byte()?;
         let token = self.varuint()?;
         let token = if let Some(inline) = token.checked_sub(tokens) {

@@ -62,7 +62,9 @@ impl<'a> OperationRow<'a> {
         }
         while !cursor.is_empty() {
             match cursor.sparse(TOKENS)? {
-                (Some(INDEXING_DIRECTIVE), Field::Text(text)) => operation.indexing_directive = Some(text),
+                (Some(INDEXING_DIRECTIVE), Field::Text(text)) => {
+                    operation.indexing_directive = Some(text)
+                }
                 (Some(IF_MATCH), Field::Text(text)) => operation.if_match = Some(text),
                 (Some(IF_NONE_MATCH), Field::Text(text)) => operation.if_none_match = Some(text),
                 (Some(MINIMAL_RETURN), Field::Bool(minimal)) => operation.minimal_return = minimal,
@@ -84,7 +86,11 @@ impl<'a> OperationRow<'a> {
         );
         row.extend_from_slice(&self.operation_type.to_le_bytes());
         row.extend_from_slice(&self.resource_type.to_le_bytes());
-        let texts = [self.partition_key.map(str::as_bytes), self.id.map(str::as_bytes), self.resource_body];
+        let texts = [
+            self.partition_key.map(str::as_bytes),
+            self.id.map(str::as_bytes),
+            self.resource_body,
+        ];
         for field in texts.into_iter().flatten() {
             write_variable(field, &mut row);
         }

@@ -21,9 +21,16 @@ impl<'a> RecordReader<'a> {
         if cursor.byte()? & 1 != 0 {
             let length = cursor.length32()?;
             // A comment or schema text may follow; nobody sends one.
-            cursor.take(length.checked_sub(SEGMENT_LENGTH).ok_or(HybridRowError::Length)?)?;
+            cursor.take(
+                length
+                    .checked_sub(SEGMENT_LENGTH)
+                    .ok_or(HybridRowError::Length)?,
+            )?;
         }
-        Ok(Self { stream: cursor, failed: false })
+        Ok(Self {
+            stream: cursor,
+            failed: false,
+        })
     }
 
     fn record(&mut self) -> Result<&'a [u8], HybridRowError> {
@@ -76,7 +83,8 @@ impl RecordWriter {
     /// Appends a record.
     pub fn push(&mut self, record: &[u8]) {
         write_row_header(RECORD_SCHEMA, &mut self.stream);
-        self.stream.extend_from_slice(&(record.len() as i32).to_le_bytes());
+        self.stream
+            .extend_from_slice(&(record.len() as i32).to_le_bytes());
         self.stream.extend_from_slice(&crc32(record).to_le_bytes());
         self.stream.extend_from_slice(record);
     }
@@ -102,7 +110,11 @@ const fn crc_table() -> [u32; 256] {
         let mut value = index as u32;
         let mut bit = 0;
         while bit < 8 {
-            value = if value & 1 == 1 { 0xEDB8_8320 ^ (value >> 1) } else { value >> 1 };
+            value = if value & 1 == 1 {
+                0xEDB8_8320 ^ (value >> 1)
+            } else {
+                value >> 1
+            };
             bit += 1;
         }
         table[index] = value;

@@ -32,11 +32,15 @@ impl<'a> ResultRow<'a> {
         let mut row = Vec::with_capacity(64 + body);
         write_row_header(RESULT_SCHEMA, &mut row);
         row.push(
-            0b11 | (u8::from(self.etag.is_some()) << 2) | (u8::from(self.resource_body.is_some()) << 3),
+            0b11 | (u8::from(self.etag.is_some()) << 2)
+                | (u8::from(self.resource_body.is_some()) << 3),
         );
         row.extend_from_slice(&self.status.to_le_bytes());
         row.extend_from_slice(&self.sub_status.to_le_bytes());
-        for field in [self.etag.map(str::as_bytes), self.resource_body].into_iter().flatten() {
+        for field in [self.etag.map(str::as_bytes), self.resource_body]
+            .into_iter()
+            .flatten()
+        {
             write_variable(field, &mut row);
         }
         if let Some(retry_after) = self.retry_after_ms {
@@ -55,7 +59,11 @@ impl<'a> ResultRow<'a> {
         let mut cursor = Cursor::new(row);
         cursor.row_header(RESULT_SCHEMA)?;
         let presence = cursor.byte()?;
-        let mut result = Self { status: cursor.int32()?, sub_status: cursor.int32()?, ..Self::default() };
+        let mut result = Self {
+            status: cursor.int32()?,
+            sub_status: cursor.int32()?,
+            ..Self::default()
+        };
         if presence & 0b100 != 0 {
             result.etag = Some(cursor.text()?);
         }
@@ -64,7 +72,9 @@ impl<'a> ResultRow<'a> {
         }
         while !cursor.is_empty() {
             match cursor.sparse(TOKENS)? {
-                (Some(RETRY_AFTER), Field::Int(ms)) => result.retry_after_ms = u32::try_from(ms).ok(),
+                (Some(RETRY_AFTER), Field::Int(ms)) => {
+                    result.retry_after_ms = u32::try_from(ms).ok()
+                }
                 (Some(REQUEST_CHARGE), Field::Float(charge)) => result.request_charge = charge,
                 _ => {}
             }

@@ -13,13 +13,22 @@ const MONTHS: [&[u8; 3]; 12] = [
 pub fn parse(text: &str) -> Option<SystemTime> {
     let mut bytes: [u8; 29] = text.trim().as_bytes().try_into().ok()?;
     bytes.make_ascii_lowercase();
-    let separators = [(3, b','), (4, b' '), (7, b' '), (11, b' '), (16, b' '), (19, b':'), (22, b':')];
+    let separators = [
+        (3, b','),
+        (4, b' '),
+        (7, b' '),
+        (11, b' '),
+        (16, b' '),
+        (19, b':'),
+        (22, b':'),
+    ];
     if !separators.iter().all(|&(at, byte)| bytes[at] == byte) || &bytes[25..] != b" gmt" {
         return None;
     }
     let number = |from: usize, to: usize| {
         bytes[from..to].iter().try_fold(0u64, |value, byte| {
-            byte.is_ascii_digit().then(|| value * 10 + u64::from(byte - b'0'))
+            byte.is_ascii_digit()
+                .then(|| value * 10 + u64::from(byte - b'0'))
         })
     };
     let month = 1 + MONTHS.iter().position(|month| month[..] == bytes[8..11])? as u64;
@@ -54,7 +63,14 @@ mod tests {
 
     #[test]
     fn reads_what_it_writes_in_any_case() {
-        for seconds in [0, 86_399, 951_782_400, 1_709_164_800, 4_102_444_800, 253_402_300_799] {
+        for seconds in [
+            0,
+            86_399,
+            951_782_400,
+            1_709_164_800,
+            4_102_444_800,
+            253_402_300_799,
+        ] {
             let time = UNIX_EPOCH + Duration::from_secs(seconds);
             let text = format(time);
             assert_eq!(parse(&text), Some(time), "{text}");
@@ -64,8 +80,15 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_date() {
-        for text in ["", "now", "Tue, 01 Jan 2030 00:00:00", "Tue, 41 Jan 2030 00:00:00 GMT",
-                     "Tue, 01 Foo 2030 00:00:00 GMT", "2030-01-01T00:00:00Z", "Tue, 01 Jan 1930 00:00:00 GMT"] {
+        for text in [
+            "",
+            "now",
+            "Tue, 01 Jan 2030 00:00:00",
+            "Tue, 41 Jan 2030 00:00:00 GMT",
+            "Tue, 01 Foo 2030 00:00:00 GMT",
+            "2030-01-01T00:00:00Z",
+            "Tue, 01 Jan 1930 00:00:00 GMT",
+        ] {
             assert_eq!(parse(text), None, "{text}");
         }
     }

@@ -22,14 +22,18 @@ pub(super) async fn read(mut body: Incoming, config: &ServerConfig) -> Result<By
         }
         collect(&mut body, config.max_body_bytes).await
     };
-    tokio::time::timeout(config.body_timeout, reading).await.unwrap_or(Err(Refusal::BodyTimeout))
+    tokio::time::timeout(config.body_timeout, reading)
+        .await
+        .unwrap_or(Err(Refusal::BodyTimeout))
 }
 
 async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, Refusal> {
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let Ok(data) = frame.map_err(|_| Refusal::BodyBroken)?.into_data() else { continue };
+        let Ok(data) = frame.map_err(|_| Refusal::BodyBroken)?.into_data() else {
+            continue;
+        };
         if first.len() + rest.len() + data.len() > limit {
             discard(body).await;
             return Err(Refusal::BodyTooLarge);
@@ -45,7 +49,11 @@ async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, Refusal> {
             rest.extend_from_slice(&data);
         }
     }
-    Ok(if rest.is_empty() { first } else { rest.freeze() })
+    Ok(if rest.is_empty() {
+        first
+    } else {
+        rest.freeze()
+    })
 }
 
 async fn discard(body: &mut Incoming) {

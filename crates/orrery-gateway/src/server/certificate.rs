@@ -9,7 +9,10 @@ use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose};
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, KeyPair,
+    KeyUsagePurpose,
+};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -87,7 +90,10 @@ impl Certificate {
 
     /// What a client has to trust, as PEM: the last certificate of the chain.
     pub fn authority_pem(&self) -> &str {
-        let start = self.chain_pem.rfind("-----BEGIN CERTIFICATE-----").unwrap_or(0);
+        let start = self
+            .chain_pem
+            .rfind("-----BEGIN CERTIFICATE-----")
+            .unwrap_or(0);
         &self.chain_pem[start..]
     }
 
@@ -97,7 +103,8 @@ impl Certificate {
         let chain = CertificateDer::pem_slice_iter(self.chain_pem.as_bytes())
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| unusable(&error))?;
-        let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes()).map_err(|error| unusable(&error))?;
+        let key = PrivateKeyDer::from_pem_slice(self.key_pem.as_bytes())
+            .map_err(|error| unusable(&error))?;
         let provider = std::sync::Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -126,7 +133,10 @@ impl Certificate {
     }
 
     fn save(&self, folder: &Path) -> Result<(), CertificateError> {
-        let failed = |path: &Path, source| CertificateError::File { path: path.to_owned(), source };
+        let failed = |path: &Path, source| CertificateError::File {
+            path: path.to_owned(),
+            source,
+        };
         std::fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
         let key = folder.join(KEY_FILE);
         write_private(&key, &self.key_pem).map_err(|source| failed(&key, source))?;
@@ -136,7 +146,11 @@ impl Certificate {
 
     /// Whether the note at the head of a kept chain covers these names and this time.
     fn serves(&self, names: &[String], now: SystemTime) -> bool {
-        let note = |key: &str| self.chain_pem.lines().find_map(|line| line.strip_prefix(key));
+        let note = |key: &str| {
+            self.chain_pem
+                .lines()
+                .find_map(|line| line.strip_prefix(key))
+        };
         let Some(expiry) = note("# expires ").and_then(|text| text.parse::<u64>().ok()) else {
             // Not made by us: the user put it there and knows.
             return true;
@@ -154,7 +168,9 @@ impl Certificate {
         let expiry = since_epoch + LIFE;
 
         let mut authority = CertificateParams::default();
-        authority.distinguished_name.push(DnType::CommonName, "OrreryDB local authority");
+        authority
+            .distinguished_name
+            .push(DnType::CommonName, "OrreryDB local authority");
         authority.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
         authority.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         authority.not_before = instant(since_epoch.saturating_sub(CLOCK_TOLERANCE));
@@ -164,7 +180,9 @@ impl Certificate {
         let issuer = rcgen::Issuer::new(authority, authority_key);
 
         let mut server = CertificateParams::new(names.to_vec())?;
-        server.distinguished_name.push(DnType::CommonName, "localhost");
+        server
+            .distinguished_name
+            .push(DnType::CommonName, "localhost");
         server.use_authority_key_identifier_extension = true;
         server.key_usages = vec![KeyUsagePurpose::DigitalSignature];
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -180,16 +198,25 @@ impl Certificate {
             server_certificate.pem(),
             authority_certificate.pem(),
         );
-        Ok(Self { chain_pem, key_pem: server_key.serialize_pem() })
+        Ok(Self {
+            chain_pem,
+            key_pem: server_key.serialize_pem(),
+        })
     }
 }
 
 fn all_names(extra_names: &[String]) -> Vec<String> {
-    let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
+    let mut names = vec![
+        "localhost".to_owned(),
+        "127.0.0.1".to_owned(),
+        "::1".to_owned(),
+    ];
     for name in extra_names {
         let valid = name.parse::<IpAddr>().is_ok()
             || (!name.is_empty()
-                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)));
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphanumeric() || b"-._".contains(&byte)));
         if valid && !names.contains(name) {
             names.push(name.clone());
         }

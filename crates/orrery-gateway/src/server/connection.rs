@@ -48,7 +48,8 @@ pub(super) async fn serve<H: Handler>(
     let Ok(Some(opening)) = opening else { return };
     match (opening, &shared.tls) {
         (Opening::Tls, Some(acceptor)) => {
-            let Ok(Ok(stream)) = tokio::time::timeout(timeout, acceptor.accept(stream)).await else {
+            let Ok(Ok(stream)) = tokio::time::timeout(timeout, acceptor.accept(stream)).await
+            else {
                 return;
             };
             let http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");

@@ -1,7 +1,7 @@
 //! The health port that container tools poll: `/alive`, `/ready`, `/status`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -41,12 +41,19 @@ impl Health {
 impl Handler for Health {
     async fn answer(&self, call: Call) -> Response {
         let ready = self.readiness.get();
-        let by_readiness = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+        let by_readiness = if ready {
+            StatusCode::OK
+        } else {
+            StatusCode::SERVICE_UNAVAILABLE
+        };
         match call.head.uri.path().trim_end_matches('/') {
             "/alive" => json(StatusCode::OK, r#"{"alive":true}"#),
             "/ready" | "/status" if ready => json(by_readiness, r#"{"alive":true,"ready":true}"#),
             "/ready" | "/status" => json(by_readiness, r#"{"alive":true,"ready":false}"#),
-            _ => json(StatusCode::NOT_FOUND, r#"{"error":"ask /alive, /ready or /status"}"#),
+            _ => json(
+                StatusCode::NOT_FOUND,
+                r#"{"error":"ask /alive, /ready or /status"}"#,
+            ),
         }
     }
 
