@@ -24,6 +24,8 @@
 
 pub mod bytes;
 pub mod error;
+mod lock;
+mod memory;
 pub mod part;
 pub mod pending;
 pub mod scan;
@@ -32,6 +34,7 @@ pub mod writes;
 
 pub use bytes::StoredBytes;
 pub use error::{CommitError, StoreError};
+pub use memory::MemoryStore;
 pub use part::{CommitToken, Head, PartId, PartState};
 pub use pending::Pending;
 pub use scan::{Direction, Page, Row, Scan};

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::error::StoreError;
+use crate::store::Resolution;
+
 /// The number of a part. Numbers are chosen by the caller and never used twice, also after a
 /// drop. [`PartId::MAX`] and below are usable; the top of the number space belongs to the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,5 +68,34 @@ impl Head {
     /// The head that the next commit leaves behind, all else being equal.
     pub const fn advanced(self, lsn: u64, token: CommitToken) -> Self {
         Self { lsn, token, ..self }
+    }
+
+    /// Whether a commit may replace this head by `next`.
+    pub(crate) fn check_successor(self, next: Head) -> Result<(), StoreError> {
+        if next.generation < self.generation {
+            return Err(StoreError::HeadGoesBack(format!(
+                "generation {} after {}",
+                next.generation, self.generation
+            )));
+        }
+        if next.generation == self.generation && next.lsn < self.lsn {
+            return Err(StoreError::HeadGoesBack(format!(
+                "LSN {} after {}",
+                next.lsn, self.lsn
+            )));
+        }
+        Ok(())
+    }
+
+    /// The fate of the commit named `token`, as told by the present head.
+    pub(crate) fn resolve(self, token: CommitToken, lsn: u64) -> Resolution {
+        if self.token == token {
+            Resolution::Committed
+        } else if self.lsn < lsn {
+            Resolution::Aborted
+        } else {
+            // Commits may share an LSN, so an equal one proves nothing either.
+            Resolution::Overtaken
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Reading a range of keys page by page.
 
+use std::ops::Bound;
+
 use crate::bytes::StoredBytes;
+use crate::error::StoreError;
 
 /// The order of a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,6 +81,53 @@ impl Scan {
     pub fn resume(mut self, key: impl Into<Vec<u8>>) -> Self {
         self.resume = Some(key.into());
         self
+    }
+
+    /// The bounds of what is left to read: a lower one and an exclusive upper one, `None` being
+    /// the end of the part. Nothing at all when nothing is left; ordered maps panic on inverted
+    /// bounds, so they never see any.
+    pub(crate) fn bounds(&self) -> Option<(Bound<&[u8]>, Option<&[u8]>)> {
+        if self.max_rows == 0 {
+            return None;
+        }
+        let mut lower = Bound::Included(self.from.as_slice());
+        let mut upper = self.to.as_deref();
+        if let Some(resume) = self.resume.as_deref() {
+            match self.direction {
+                Direction::Forward if resume >= self.from.as_slice() => {
+                    lower = Bound::Excluded(resume);
+                }
+                Direction::Backward if upper.is_none_or(|upper| resume < upper) => {
+                    upper = Some(resume);
+                }
+                Direction::Forward | Direction::Backward => {}
+            }
+        }
+        let (Bound::Included(start) | Bound::Excluded(start)) = lower else {
+            return None;
+        };
+        upper
+            .is_none_or(|upper| start < upper)
+            .then_some((lower, upper))
+    }
+
+    /// Takes rows until a limit ends the page.
+    pub(crate) fn collect(
+        &self,
+        rows: impl Iterator<Item = Result<Row, StoreError>>,
+    ) -> Result<Page, StoreError> {
+        let mut page = Page::default();
+        let mut bytes = 0usize;
+        for row in rows {
+            let row = row?;
+            bytes = bytes.saturating_add(row.key.len() + row.value.len());
+            page.rows.push(row);
+            if page.rows.len() >= self.max_rows || bytes >= self.max_bytes {
+                page.resume = page.rows.last().map(|row| row.key.clone());
+                break;
+            }
+        }
+        Ok(page)
     }
 }
 
