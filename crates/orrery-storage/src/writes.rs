@@ -66,6 +66,14 @@ impl Writes {
         self.operations.push(Operation { key, value: None });
     }
 
+    /// Takes back all operations after the first `operations`.
+    pub fn truncate(&mut self, operations: usize) {
+        if let Some(first_gone) = self.operations.get(operations) {
+            self.bytes.truncate(first_gone.key.start);
+            self.operations.truncate(operations);
+        }
+    }
+
     /// The number of operations.
     pub fn len(&self) -> usize {
         self.operations.len()
@@ -140,6 +148,20 @@ mod tests {
                 (&b"c"[..], Some(&b"1"[..])),
             ]
         );
+    }
+
+    #[test]
+    fn truncation_takes_back_the_latest() {
+        let mut writes = Writes::new();
+        writes.put(b"a", b"1");
+        let kept = writes.len();
+        writes.put(b"a", b"2");
+        writes.delete(b"b");
+        writes.truncate(kept);
+        writes.put(b"c", b"3");
+        let seen: Vec<_> = writes.iter().collect();
+        let expected = [(&b"a"[..], Some(&b"1"[..])), (&b"c"[..], Some(&b"3"[..]))];
+        assert_eq!(seen, expected);
     }
 
     #[test]
