@@ -49,6 +49,8 @@ pub struct Select {
     pub distinct: bool,
     /// TOP.
     pub top: Option<Count>,
+    /// `TOP n` with its keyword, for errors.
+    pub top_span: Option<Span>,
     /// What is selected.
     pub projection: Projection,
     /// SELECT up to the end of the projection.
