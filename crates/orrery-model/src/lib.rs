@@ -6,6 +6,11 @@
 //! [`charge`] and [`limits`] for what an operation costs and where it ends.
 
 pub mod distinct_hash;
+pub mod epk;
+pub mod ids;
 pub mod json;
 pub mod murmur;
+pub mod partition_key;
+pub mod path;
+pub mod session;
 pub mod value;
