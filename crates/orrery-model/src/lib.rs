@@ -5,12 +5,17 @@
 //! [`resource_path`] and [`rid`] for addressing, [`container`] for what a container promises,
 //! [`charge`] and [`limits`] for what an operation costs and where it ends.
 
+pub mod charge;
 pub mod distinct_hash;
 pub mod epk;
 pub mod ids;
 pub mod json;
+pub mod limits;
 pub mod murmur;
+pub mod ordered;
 pub mod partition_key;
 pub mod path;
+pub mod resource_path;
+pub mod rid;
 pub mod session;
 pub mod value;
