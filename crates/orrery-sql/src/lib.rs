@@ -7,6 +7,7 @@ pub mod filter;
 pub mod lexer;
 pub mod parser;
 pub mod pipeline;
+pub mod printer;
 pub mod program;
 pub mod signatures;
 pub mod visit;
