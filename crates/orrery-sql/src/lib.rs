@@ -1,5 +1,6 @@
 //! The query language: text to tree to analysis to plan, and evaluation over one item.
 
+pub mod analysis;
 pub mod ast;
 pub mod environment;
 pub mod errors;

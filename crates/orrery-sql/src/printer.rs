@@ -205,7 +205,10 @@ impl<'a> Printer<'a> {
     }
 
     fn page(&mut self, page: &OffsetLimit) {
-        let (offset, limit) = (Self::count_text(&page.offset), Self::count_text(&page.limit));
+        let (offset, limit) = (
+            Self::count_text(&page.offset),
+            Self::count_text(&page.limit),
+        );
         let _ = write!(self.out, "OFFSET {offset} LIMIT {limit}");
     }
 
@@ -474,7 +477,9 @@ mod tests {
     #[test]
     fn subqueries_are_indented() {
         assert_eq!(
-            normalised("SELECT VALUE EXISTS(SELECT VALUE 1) FROM c JOIN (SELECT VALUE s FROM s IN c.s GROUP BY s) s"),
+            normalised(
+                "SELECT VALUE EXISTS(SELECT VALUE 1) FROM c JOIN (SELECT VALUE s FROM s IN c.s GROUP BY s) s"
+            ),
             "SELECT VALUE EXISTS(\n    SELECT VALUE 1\n)\nFROM c\nJOIN (\n    SELECT VALUE s\n    FROM s IN c.s\n    GROUP BY s\n) AS s"
         );
     }

@@ -151,7 +151,8 @@ impl Parser<'_> {
     fn select_alias(&mut self) -> Parsed<Option<crate::ast::Ident>> {
         let written = self.take_word(Word::As);
         let token = self.token();
-        if token.kind == TokenKind::String {
+        // A string without AS is an error: `c.a LIKE 'x' '!'` misses its ESCAPE.
+        if written && token.kind == TokenKind::String {
             self.advance();
             return Ok(Some(crate::ast::Ident {
                 name: unescape(self.slice(token.span)),

@@ -1,0 +1,119 @@
+//! Which expressions fold rows, and what may stand beside them (query-language: section 7.4).
+
+use super::same::same;
+use crate::ast::{Expr, ExprKind, Projection, Query};
+use crate::errors::SqlError;
+use crate::printer::Printer;
+use crate::signatures::BuiltIn;
+use crate::visit;
+
+/// The aggregate that `expr` itself calls.
+pub fn is_aggregate_call(expr: &Expr) -> Option<BuiltIn> {
+    match &expr.kind {
+        ExprKind::Call { name, .. } => {
+            BuiltIn::lookup(&name.name).filter(|built_in| built_in.is_aggregate())
+        }
+        _ => None,
+    }
+}
+
+/// True when an aggregate of the expression's own query is in it.
+pub fn contains_aggregate(expr: &Expr) -> bool {
+    if is_aggregate_call(expr).is_some() {
+        return true;
+    }
+    let mut found = false;
+    visit::children(expr, &mut |child| {
+        found = found || contains_aggregate(child);
+    });
+    found
+}
+
+/// True when SELECT of the query calls aggregates.
+pub fn aggregate_calls(query: &Query) -> bool {
+    match &query.select.projection {
+        Projection::Star(_) => false,
+        Projection::Value(expr) => contains_aggregate(expr),
+        Projection::List(items) => items.iter().any(|item| contains_aggregate(&item.expr)),
+    }
+}
+
+/// True when the expression is or has a subquery.
+pub(super) fn contains_subquery(expr: &Expr) -> bool {
+    let mut found = visit::subquery(expr).is_some();
+    visit::children(expr, &mut |child| {
+        found = found || contains_subquery(child);
+    });
+    found
+}
+
+/// SC2041 and SC2102: what SELECT names beside aggregates and group keys. `own` tells the names
+/// that the query itself binds: those of outer queries are constants here.
+pub(super) fn check_projection(
+    text: &str,
+    query: &Query,
+    own: &dyn Fn(&str) -> bool,
+    errors: &mut Vec<SqlError>,
+) {
+    let grouped = !query.group_by.is_empty();
+    if !grouped && !aggregate_calls(query) {
+        return;
+    }
+    let mut check = |expr: &Expr| loose_references(text, query, own, expr, errors);
+    match &query.select.projection {
+        Projection::Star(span) => errors.push(SqlError::new(
+            "SC2041",
+            "'SELECT *' is not allowed with GROUP BY.",
+            *span,
+        )),
+        Projection::Value(expr) => check(expr),
+        Projection::List(items) => items.iter().for_each(|item| check(&item.expr)),
+    }
+}
+
+fn loose_references(
+    text: &str,
+    query: &Query,
+    own: &dyn Fn(&str) -> bool,
+    expr: &Expr,
+    errors: &mut Vec<SqlError>,
+) {
+    if is_aggregate_call(expr).is_some() || is_key(query, expr) {
+        return;
+    }
+    if let Some(root) = reference_root(expr) {
+        if own(root) && !prefix_is_key(query, expr) {
+            let path = Printer::expr_text(text, expr);
+            let message = format!(
+                "Property reference '{path}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause."
+            );
+            errors.push(SqlError::new("SC2102", message, expr.span));
+        }
+        return;
+    }
+    visit::children(expr, &mut |child| {
+        loose_references(text, query, own, child, errors);
+    });
+}
+
+fn is_key(query: &Query, expr: &Expr) -> bool {
+    query.group_by.iter().any(|key| same(key, expr))
+}
+
+/// The alias at the start of a path.
+fn reference_root(expr: &Expr) -> Option<&str> {
+    match &expr.kind {
+        ExprKind::Name(name) => Some(name),
+        ExprKind::Member(inner, _) | ExprKind::Index(inner, _) => reference_root(inner),
+        _ => None,
+    }
+}
+
+fn prefix_is_key(query: &Query, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Member(inner, _) | ExprKind::Index(inner, _) => {
+            is_key(query, inner) || prefix_is_key(query, inner)
+        }
+        _ => false,
+    }
+}
