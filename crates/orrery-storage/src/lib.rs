@@ -24,6 +24,8 @@
 
 pub mod bytes;
 pub mod error;
+mod fjall_store;
+mod folder;
 mod lock;
 mod memory;
 pub mod part;
@@ -34,6 +36,7 @@ pub mod writes;
 
 pub use bytes::StoredBytes;
 pub use error::{CommitError, StoreError};
+pub use fjall_store::{Durability, FjallStore, Metrics, Options};
 pub use memory::MemoryStore;
 pub use part::{CommitToken, Head, PartId, PartState};
 pub use pending::Pending;

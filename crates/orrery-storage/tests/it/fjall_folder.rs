@@ -1,0 +1,250 @@
+//! What lies in a folder: locks, formats, damage, and what a restart finds.
+
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+
+use orrery_storage::{
+    CommitToken, FjallStore, Head, Options, PartId, PartState, Resolution, Scan, Store, StoreError,
+};
+
+use crate::conformance::{PART, commit};
+use crate::folder::TestFolder;
+
+fn open(folder: &TestFolder) -> Result<FjallStore, StoreError> {
+    FjallStore::open(folder.path(), Options::default())
+}
+
+/// A closed folder with ten commits of one key each.
+fn filled() -> TestFolder {
+    let folder = TestFolder::new();
+    let store = open(&folder).expect("open");
+    store
+        .create_part(PART, Head::new(PartState::Active))
+        .expect("create");
+    for i in 0..10u8 {
+        commit(&store, PART, |writes| writes.put(&[i], &[i; 100]));
+    }
+    store.close().expect("close");
+    drop(store);
+    // The journal is created with room to spare; opening it again cuts it to what is in it.
+    drop(open(&folder).expect("open"));
+    folder
+}
+
+fn key_count(store: &FjallStore) -> usize {
+    store.scan(PART, &Scan::all()).expect("scan").rows.len()
+}
+
+fn message(result: Result<FjallStore, StoreError>) -> String {
+    match result {
+        Ok(_) => panic!("it opened"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn a_restart_finds_everything() {
+    let folder = filled();
+    let store = open(&folder).expect("open");
+    let head = store.head(PART).expect("head");
+    assert_eq!(head.lsn, 10);
+    assert_eq!(key_count(&store), 10);
+    assert_eq!(
+        store.resolve(PART, head.token, 10).expect("resolve"),
+        Resolution::Committed
+    );
+    assert_eq!(
+        store.resolve(PART, CommitToken(77), 11).expect("resolve"),
+        Resolution::Aborted
+    );
+    commit(&store, PART, |writes| writes.put(b"more", b""));
+}
+
+#[test]
+fn a_second_opener_is_refused_by_name() {
+    let folder = TestFolder::new();
+    let store = open(&folder).expect("open");
+    let text = message(open(&folder));
+    assert!(text.contains("in use by another process"), "{text}");
+    assert!(
+        text.contains(&folder.path().display().to_string()),
+        "{text}"
+    );
+    drop(store);
+    open(&folder).expect("free again");
+}
+
+#[test]
+fn another_format_is_refused_by_name() {
+    let folder = filled();
+    let format = folder.path().join("FORMAT");
+    fs::write(&format, "orrery data format 2\n").expect("write");
+    let text = message(open(&folder));
+    assert!(text.contains("orrery data format 2"), "{text}");
+    assert!(text.contains("orrery data format 1"), "{text}");
+    fs::remove_file(&format).expect("remove");
+    let text = message(open(&folder));
+    assert!(text.contains("FORMAT is missing"), "{text}");
+    fs::write(&format, "orrery data format 1\n").expect("write");
+    assert_eq!(
+        key_count(&open(&folder).expect("open")),
+        10,
+        "nothing was touched"
+    );
+}
+
+#[test]
+fn an_interrupted_creation_starts_over() {
+    let folder = TestFolder::new();
+    fs::create_dir(folder.path().join("fjall")).expect("create");
+    fs::write(folder.path().join("fjall").join("0.jnl"), b"").expect("write");
+    open(&folder).expect("open");
+}
+
+#[test]
+fn garbage_behind_the_journal_is_ignored() {
+    let folder = filled();
+    let mut journal = OpenOptions::new()
+        .append(true)
+        .open(folder.active_journal())
+        .expect("open");
+    // The start marker of a batch, cut off.
+    journal.write_all(&[1, 0, 0]).expect("write");
+    drop(journal);
+    let store = open(&folder).expect("open");
+    assert_eq!(key_count(&store), 10);
+    commit(&store, PART, |writes| writes.put(b"more", b""));
+    drop(store);
+    assert_eq!(key_count(&open(&folder).expect("open")), 11);
+}
+
+#[test]
+fn a_commit_cut_short_is_gone_as_a_whole() {
+    let folder = filled();
+    let journal = folder.active_journal();
+    let length = fs::metadata(&journal).expect("metadata").len();
+    let file = OpenOptions::new().write(true).open(&journal).expect("open");
+    file.set_len(length - 5).expect("truncate");
+    drop(file);
+    // As if the crash had come before the mark was raised.
+    fs::remove_file(folder.path().join("durable")).expect("remove");
+    let store = open(&folder).expect("open");
+    assert_eq!(store.head(PART).expect("head").lsn, 9);
+    assert_eq!(key_count(&store), 9);
+}
+
+#[test]
+fn a_hole_in_the_journal_is_no_end() {
+    let folder = filled();
+    let journal = folder.active_journal();
+    let length = fs::metadata(&journal).expect("metadata").len();
+    let mut file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&journal)
+        .expect("open");
+    file.seek(SeekFrom::Start(length / 2)).expect("seek");
+    file.write_all(&vec![0; 400]).expect("write");
+    drop(file);
+    let text = message(open(&folder));
+    assert!(text.contains("damaged"), "{text}");
+    assert!(
+        text.contains(&folder.path().display().to_string()),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_lost_tail_of_acknowledged_commits_is_noticed() {
+    let folder = filled();
+    let journal = folder.active_journal();
+    let length = fs::metadata(&journal).expect("metadata").len();
+    let file = OpenOptions::new().write(true).open(&journal).expect("open");
+    file.set_len(length - 5).expect("truncate");
+    drop(file);
+    let text = message(open(&folder));
+    assert!(text.contains("was acknowledged"), "{text}");
+    fs::remove_file(folder.path().join("durable")).expect("remove");
+    open(&folder).expect("the way out that the message names");
+}
+
+#[test]
+fn no_flipped_bit_is_served_or_panics() {
+    let folder = filled();
+    let journal = folder.active_journal();
+    let mut bytes = Vec::new();
+    fs::File::open(&journal)
+        .and_then(|mut file| file.read_to_end(&mut bytes))
+        .expect("read");
+    for at in (0..bytes.len()).step_by(bytes.len() / 40) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0x10;
+        fs::write(&journal, &flipped).expect("write");
+        match open(&folder) {
+            Err(StoreError::Damaged { .. }) => {}
+            Err(other) => panic!("bit in byte {at}: {other}"),
+            Ok(_) => panic!("bit in byte {at} went unnoticed"),
+        }
+    }
+    fs::write(&journal, &bytes).expect("write");
+    assert_eq!(key_count(&open(&folder).expect("open")), 10);
+}
+
+#[test]
+fn an_interrupted_drop_goes_on_after_a_restart() {
+    let folder = TestFolder::new();
+    let store = open(&folder).expect("open");
+    store
+        .create_part(PART, Head::new(PartState::Active))
+        .expect("create");
+    for i in 0..20u64 {
+        commit(&store, PART, |writes| {
+            for j in 0..1_000u64 {
+                writes.put(&[i.to_be_bytes(), j.to_be_bytes()].concat(), b"v");
+            }
+        });
+    }
+    store.drop_part(PART).expect("drop");
+    drop(store);
+    let store = open(&folder).expect("open");
+    assert!(matches!(
+        store.head(PART),
+        Err(StoreError::NoSuchPart(PART))
+    ));
+    // The number is free again only when the last key is gone.
+    let mut again = store.create_part(PART, Head::new(PartState::Active));
+    for _ in 0..2_000 {
+        match again {
+            Err(StoreError::PartUnusable(PART)) => {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+                again = store.create_part(PART, Head::new(PartState::Active));
+            }
+            other => {
+                again = other;
+                break;
+            }
+        }
+    }
+    again.expect("the space is reclaimed");
+    assert_eq!(key_count(&store), 0);
+}
+
+#[test]
+fn many_parts_survive_a_restart() {
+    let folder = TestFolder::new();
+    let store = open(&folder).expect("open");
+    for part in 0..50 {
+        store
+            .create_part(PartId(part), Head::new(PartState::Active))
+            .expect("create");
+    }
+    drop(store);
+    assert_eq!(
+        open(&folder)
+            .expect("open")
+            .list_parts()
+            .expect("list")
+            .len(),
+        50
+    );
+}
