@@ -77,12 +77,11 @@ impl Authenticator {
         Self { keys, no_auth }
     }
 
-    /// Who sends this. `candidates` are the ways in which the SDKs may have written
-    /// what they signed; the first is the canonical one.
+    /// Who sends this, if `signed` is what they signed.
     pub fn identify(
         &self,
         headers: &HeaderMap,
-        candidates: &[Signed<'_>],
+        signed: Signed<'_>,
         now: SystemTime,
     ) -> Result<Identity, AuthFailure> {
         if self.no_auth {
@@ -97,7 +96,7 @@ impl Authenticator {
                 kind: TokenKind::Master,
                 signature,
                 ..
-            } => self.check_signature(headers, candidates, signature, now),
+            } => self.check_signature(headers, signed, signature, now),
             TokenHeader {
                 kind: TokenKind::Resource,
                 text,
@@ -113,7 +112,7 @@ impl Authenticator {
     fn check_signature(
         &self,
         headers: &HeaderMap,
-        candidates: &[Signed<'_>],
+        signed: Signed<'_>,
         signature: &str,
         now: SystemTime,
     ) -> Result<Identity, AuthFailure> {
@@ -129,19 +128,9 @@ impl Authenticator {
         } else {
             ("", date)
         };
-        let identity = keys::decode_signature(signature).and_then(|signature| {
-            candidates
-                .iter()
-                .find_map(|signed| self.keys.who_signed(signed, dates, &signature))
-        });
-        let Some(identity) = identity else {
-            return Err(AuthFailure::Mismatch(
-                candidates
-                    .first()
-                    .map(|signed| payload(signed, dates))
-                    .unwrap_or_default(),
-            ));
-        };
+        let identity = keys::decode_signature(signature)
+            .and_then(|signature| self.keys.who_signed(&signed, dates, &signature))
+            .ok_or_else(|| AuthFailure::Mismatch(payload(&signed, dates)))?;
         let expiry = start + SIGNATURE_LIFE;
         if start > now + CLOCK_SKEW || expiry + CLOCK_SKEW < now {
             return Err(AuthFailure::NotCurrent { start, expiry, now });

@@ -63,7 +63,7 @@ impl<'a> OperationRow<'a> {
         while !cursor.is_empty() {
             match cursor.sparse(TOKENS)? {
                 (Some(INDEXING_DIRECTIVE), Field::Text(text)) => {
-                    operation.indexing_directive = Some(text)
+                    operation.indexing_directive = Some(text);
                 }
                 (Some(IF_MATCH), Field::Text(text)) => operation.if_match = Some(text),
                 (Some(IF_NONE_MATCH), Field::Text(text)) => operation.if_none_match = Some(text),

@@ -73,7 +73,7 @@ impl<'a> ResultRow<'a> {
         while !cursor.is_empty() {
             match cursor.sparse(TOKENS)? {
                 (Some(RETRY_AFTER), Field::Int(ms)) => {
-                    result.retry_after_ms = u32::try_from(ms).ok()
+                    result.retry_after_ms = u32::try_from(ms).ok();
                 }
                 (Some(REQUEST_CHARGE), Field::Float(charge)) => result.request_charge = charge,
                 _ => {}

@@ -1,0 +1,162 @@
+//! The account's handler: from a complete request to its response.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::Method;
+use orrery_engine::{Clock, Engine, Entropy};
+use orrery_model::resource_path::{ResourceKind, ResourcePath};
+
+use crate::auth::{Authenticator, Identity, Signed};
+use crate::config::GatewayConfig;
+use crate::operations::{self, Exchange};
+use crate::request::{RequestHeaders, classify};
+use crate::respond::errors::{GatewayError, Problem};
+use crate::respond::{ActivitySource, Reply};
+use crate::server::{Call, Handler, Refusal, Response};
+use crate::{access, explorer};
+
+/// Serves one account over HTTP.
+pub struct Gateway {
+    pub(crate) engine: Engine,
+    pub(crate) config: GatewayConfig,
+    authenticator: Authenticator,
+    activities: ActivitySource,
+    clock: Arc<dyn Clock>,
+}
+
+impl Gateway {
+    /// Serves this engine.
+    pub fn new(
+        engine: Engine,
+        clock: Arc<dyn Clock>,
+        entropy: &dyn Entropy,
+        config: GatewayConfig,
+    ) -> Self {
+        Self {
+            authenticator: Authenticator::new(config.keys.clone(), config.no_auth),
+            activities: ActivitySource::new([entropy.next_u64(), entropy.next_u64()]),
+            engine,
+            config,
+            clock,
+        }
+    }
+
+    fn now(&self) -> SystemTime {
+        UNIX_EPOCH + Duration::from_micros(self.clock.now_us())
+    }
+
+    async fn route(&self, exchange: &mut Exchange<'_>) -> Result<Reply, Problem> {
+        let call = exchange.call;
+        let path = ResourcePath::parse(call.head.uri.path()).map_err(GatewayError::from)?;
+        let identity = self.identify(call, &path)?;
+        let operation = classify(&call.head.method, &path, &exchange.headers)?;
+        exchange.headers.check_consistency(self.config.consistency)?;
+        match identity {
+            Identity::Owner => {}
+            Identity::Reader if operation.is_read() => {}
+            Identity::Reader => return Err(GatewayError::NotPermitted.into()),
+            Identity::Bearer(token) => {
+                access::check(&self.engine, &token, &path, operation, &exchange.headers)?;
+            }
+        }
+        operations::run(exchange, path, operation).await
+    }
+
+    /// Checks the proof of identity against every way in which SDKs write the link.
+    fn identify(&self, call: &Call, path: &ResourcePath) -> Result<Identity, Problem> {
+        let verb = lower_verb(&call.head.method);
+        let link = path.signing_link();
+        let resource_type = path.signing_type();
+        let canonical = Signed { verb, resource_type, link: &link };
+        let headers = &call.head.headers;
+        let now = self.now();
+        let failure = match self.authenticator.identify(headers, canonical, now) {
+            Ok(identity) => return Ok(identity),
+            Err(failure) => failure,
+        };
+        let others = [
+            // A path of rids that is signed like one of names.
+            path.is_rid_based().then(|| (resource_type, path.owner_link())),
+            // Signed as it stands in the request line, escapes included.
+            call.head.uri.path().contains('%').then(|| (resource_type, raw_link(call, path))),
+            // Python signs a delete by partition key with a type of its own.
+            path.operation().map(|_| ("partitionkey", link.clone())),
+            // Addresses are signed for the path that they resolve.
+            (path.kind() == ResourceKind::Address).then(|| resolved(call)).flatten(),
+        ];
+        for (resource_type, link) in others.into_iter().flatten() {
+            let signed = Signed { verb, resource_type, link: &link };
+            if let Ok(identity) = self.authenticator.identify(headers, signed, now) {
+                return Ok(identity);
+            }
+        }
+        Err(failure.into())
+    }
+}
+
+impl Handler for Gateway {
+    async fn answer(&self, call: Call) -> Response {
+        let head = call.head.method == Method::HEAD;
+        let path = call.head.uri.path();
+        if self.config.explorer && path.starts_with(explorer::PREFIX) {
+            return explorer::answer(&self.config, path);
+        }
+        let activity = self.activities.of_request(&call.head.headers);
+        let mut exchange = Exchange {
+            gateway: self,
+            call: &call,
+            headers: RequestHeaders::new(&call.head.headers),
+            activity: &activity,
+        };
+        let reply = match self.route(&mut exchange).await {
+            Ok(reply) => reply,
+            Err(problem) => problem.into_reply(&activity, path),
+        };
+        reply.into_response(&activity, head)
+    }
+
+    fn refuse(&self, head: &http::request::Parts, refusal: Refusal) -> Response {
+        let activity = self.activities.of_request(&head.headers);
+        let error = match refusal {
+            Refusal::BodyTooLarge => GatewayError::TooLarge,
+            Refusal::BodyTimeout => GatewayError::Timeout,
+            Refusal::BodyBroken => GatewayError::Body("It is incomplete.".to_owned()),
+        };
+        Problem::from(error).into_reply(&activity, head.uri.path()).into_response(&activity, false)
+    }
+}
+
+/// The verb as signatures have it. Verbs that we do not serve need no signature: they
+/// end in 405 or 401 either way.
+fn lower_verb(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "get",
+        Method::HEAD => "head",
+        Method::POST => "post",
+        Method::PUT => "put",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        _ => "",
+    }
+}
+
+/// The link with its escapes, as it stands in the request line.
+fn raw_link(call: &Call, path: &ResourcePath) -> String {
+    let raw = call.head.uri.path().trim_matches('/');
+    match raw.rsplit_once('/') {
+        Some((owner, _)) if path.is_feed() => owner.to_owned(),
+        _ => raw.to_owned(),
+    }
+}
+
+/// Type and link of the path in `$resolveFor`.
+fn resolved(call: &Call) -> Option<(&'static str, String)> {
+    let query = call.head.uri.query()?;
+    let raw = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("$resolveFor=").or(pair.strip_prefix("%24resolveFor=")))?;
+    let decoded = percent_encoding::percent_decode_str(raw).decode_utf8().ok()?;
+    let path = ResourcePath::from_link(&decoded).ok()?;
+    Some((path.signing_type(), path.signing_link()))
+}

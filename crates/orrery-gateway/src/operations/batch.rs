@@ -1,0 +1,75 @@
+//! Batches, transactional and bulk, as JSON or HybridRow; the answer takes the form
+//! of the request (protocol: section 10.1).
+
+mod decode;
+mod encode;
+
+use http::{HeaderValue, StatusCode};
+use orrery_engine::{BatchOutcome, Meta, WriteKind, WriteOutcome, WriteRequest};
+
+use super::ContainerCall;
+use crate::hybrid_row;
+use crate::request::{RequestHeaders, TargetHeaders};
+use crate::respond::Reply;
+use crate::respond::errors::{GatewayError, Problem};
+use crate::respond::names;
+
+/// Most operations in a batch.
+const MAX_OPERATIONS: usize = 100;
+
+/// Runs a batch.
+pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
+    let headers = &call.headers;
+    let binary = call.body.first() == Some(&hybrid_row::VERSION);
+    let operations =
+        if binary { decode::hybrid_row(call.body)? } else { decode::json(call.body)? };
+    if operations.is_empty() || operations.len() > MAX_OPERATIONS {
+        return Err(GatewayError::Input(format!(
+            "Batch request has {} operations; between 1 and {MAX_OPERATIONS} are allowed.",
+            operations.len()
+        ))
+        .into());
+    }
+    let minimal: Vec<bool> = operations
+        .iter()
+        .map(|operation| operation.minimal_return || headers.prefers_minimal())
+        .collect();
+    let mut request = WriteRequest::new(
+        WriteKind::Batch {
+            operations: operations.into_iter().map(|operation| operation.operation).collect(),
+            atomic: is_atomic(headers)?,
+            continue_on_error: headers.flag(&names::BATCH_CONTINUE_ON_ERROR)?,
+        },
+        None,
+    );
+    match TargetHeaders::read(headers)? {
+        TargetHeaders::Key(key) => request.key = Some(key),
+        TargetHeaders::Range(scope) => request.range = Some(scope.id),
+        TargetHeaders::Epk(_) | TargetHeaders::None => {}
+    }
+    let answer = call.submit(request).await?;
+    let WriteOutcome::Batch(outcome) = answer.value else {
+        return Err(GatewayError::Body("The request is not a batch.".to_owned()).into());
+    };
+    Ok(reply(&outcome, &minimal, binary, answer.meta))
+}
+
+/// A batch without the header is atomic when it names a logical partition.
+fn is_atomic(headers: &RequestHeaders<'_>) -> Result<bool, GatewayError> {
+    Ok(match headers.optional_flag(&names::BATCH_ATOMIC)? {
+        Some(atomic) => atomic,
+        None => headers.raw().contains_key(names::PARTITION_KEY),
+    })
+}
+
+fn reply(outcome: &BatchOutcome, minimal: &[bool], binary: bool, meta: Meta) -> Reply {
+    let status =
+        if outcome.all_succeeded() { StatusCode::OK } else { StatusCode::MULTI_STATUS };
+    let reply = if binary {
+        let body = encode::hybrid_row(outcome, minimal);
+        Reply::with_body(status, HeaderValue::from_static("application/octet-stream"), body)
+    } else {
+        Reply::json(status, encode::json(outcome, minimal))
+    };
+    reply.meta(meta)
+}
