@@ -143,7 +143,7 @@ pub fn run(options: &Options) -> Result<()> {
         println!("0 passed, 0 failed, 0 skipped");
         return Ok(());
     }
-    let bar = Bar::load(&crate::repository_root().join("tests/cases/bar.txt"))?;
+    let bar = Bar::load(&crate::paths::repository().join("tests/cases/bar.txt"))?;
     let files = read::case_files(&options.root)?;
     if files.is_empty() {
         bail!("no .jsonl file below {}", options.root.display());

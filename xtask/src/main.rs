@@ -1,22 +1,58 @@
 //! Developer commands of this repository: `cargo xtask COMMAND`.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // a command line tool speaks to its user
 
+mod apps;
 mod arguments;
 mod cases;
+mod check;
+mod conformance;
+mod crash;
+mod fuzz;
+mod install;
+mod paths;
+mod process;
+mod random;
+mod server;
+mod test;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 
+use apps::Language;
 use arguments::Arguments;
+use server::Profile;
 
 const HELP: &str = "\
 Developer commands of OrreryDB.
 
-  cargo xtask cases [--root DIR]   run test cases (default ../shared/cases)
-              [--show N]           failures printed for each file (default 3)
-              [--filter TEXT]      only cases whose id contains the text
+  cargo xtask test                   install what the tests need below target/, run all tests
+  cargo xtask check                  format, tidy, dependencies, lints, documentation, tests
+  cargo xtask check tidy             only the rules on text (or: check dependencies)
+
+  cargo xtask cases [--root DIR]     run test cases (default ../shared/cases)
+              [--show N]             failures printed for each file (default 3)
+              [--filter TEXT]        only cases whose id contains the text
+
+  cargo xtask apps [python|js]       sample applications of tests/sdk, over http and https
+              [--release]            with the release binary
+
+  cargo xtask conformance python     the Python SDK's own tests against the release binary
+              [--mark MARK]          which selection (default cosmosEmulator; cosmosQuery)
+              [--filter EXPRESSION]  as pytest's -k
+              [--jobs N]             servers and runners side by side (default 1)
+              [--seconds N]          limit for one test (default 120)
+              [--debug]              with the debug binary
+              [--endpoint URL]       against a server that already runs
+
+  cargo xtask crash [--rounds N]     kill -9 under load, then check (default 50)
+              [--seed N]             repeat a run
+              [--writers N]          concurrent writers (default 16)
+              [--debug]              with the debug binary
+
+  cargo xtask fuzz [TARGET]          fuzz targets; needs the nightly compiler
+              [--minutes N]          for each target (default 5)
 ";
 
 fn main() -> ExitCode {
@@ -31,16 +67,27 @@ fn main() -> ExitCode {
 
 fn dispatch(mut arguments: Arguments) -> Result<()> {
     match arguments.command().as_deref() {
-        Some("cases") => {
-            let options = cases::Options {
-                root: arguments
-                    .value("--root")?
-                    .map_or_else(|| repository_root().join("../shared/cases"), PathBuf::from),
-                show: arguments.number("--show")?.unwrap_or(3),
-                filter: arguments.value("--filter")?,
+        Some("test") => {
+            arguments.finish()?;
+            test::run()
+        }
+        Some("check") => match arguments.command().as_deref() {
+            None => check::run(),
+            Some("tidy") => check::tidy(),
+            Some("dependencies") => check::dependencies(),
+            Some(other) => bail!("no check `{other}`"),
+        },
+        Some("cases") => run_cases(arguments),
+        Some("apps") => run_apps(arguments),
+        Some("conformance") => run_conformance(arguments),
+        Some("crash") => run_crash(arguments),
+        Some("fuzz") => {
+            let options = fuzz::Options {
+                minutes: arguments.number("--minutes")?.unwrap_or(5),
+                target: arguments.command(),
             };
             arguments.finish()?;
-            cases::run(&options)
+            fuzz::run(&options)
         }
         None | Some("help" | "--help" | "-h") => {
             print!("{HELP}");
@@ -50,10 +97,77 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
     }
 }
 
-/// The folder of the workspace.
-pub fn repository_root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask lies in the workspace")
-        .to_path_buf()
+fn run_cases(mut arguments: Arguments) -> Result<()> {
+    let root = arguments.value("--root")?;
+    let options = cases::Options {
+        root: root.map_or_else(
+            || paths::repository().join("../shared/cases"),
+            PathBuf::from,
+        ),
+        show: arguments.number("--show")?.unwrap_or(3),
+        filter: arguments.value("--filter")?,
+    };
+    arguments.finish()?;
+    cases::run(&options)
+}
+
+fn run_apps(mut arguments: Arguments) -> Result<()> {
+    let profile = if arguments.switch("--release") {
+        Profile::Release
+    } else {
+        Profile::Debug
+    };
+    let languages: &[Language] = match arguments.command().as_deref() {
+        None => &[Language::Python, Language::JavaScript],
+        Some("python") => &[Language::Python],
+        Some("js") => &[Language::JavaScript],
+        Some(other) => bail!("no applications in `{other}`"),
+    };
+    arguments.finish()?;
+    apps::run(languages, profile)
+}
+
+fn run_conformance(mut arguments: Arguments) -> Result<()> {
+    match arguments.command().as_deref() {
+        Some("python") => {}
+        _ => bail!("which SDK? `cargo xtask conformance python`"),
+    }
+    let options = conformance::Options {
+        mark: arguments
+            .value("--mark")?
+            .unwrap_or_else(|| "cosmosEmulator".to_owned()),
+        filter: arguments.value("--filter")?,
+        jobs: arguments.number("--jobs")?.unwrap_or(1).max(1),
+        seconds: arguments.number("--seconds")?.unwrap_or(120),
+        profile: profile(&mut arguments),
+        endpoint: arguments.value("--endpoint")?,
+    };
+    arguments.finish()?;
+    conformance::python(&options)
+}
+
+fn run_crash(mut arguments: Arguments) -> Result<()> {
+    let options = crash::Options {
+        rounds: arguments.number("--rounds")?.unwrap_or(50),
+        seed: arguments.number("--seed")?.unwrap_or_else(seed),
+        writers: arguments.number("--writers")?.unwrap_or(16).max(1),
+        profile: profile(&mut arguments),
+    };
+    arguments.finish()?;
+    crash::run(&options)
+}
+
+fn profile(arguments: &mut Arguments) -> Profile {
+    if arguments.switch("--debug") {
+        Profile::Debug
+    } else {
+        Profile::Release
+    }
+}
+
+/// A seed that differs from run to run; it is printed.
+fn seed() -> u64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(1, |now| now.as_nanos() as u64 % 1_000_000)
 }

@@ -84,13 +84,13 @@ fn mix_bytes(bytes: &[u8], seed: Hash) -> Hash {
 }
 
 /// The SDKs hash a number as a double with up to ten more mantissa bits for integers that need
-/// them, in a 16-byte struct.
-fn number_bytes(number: Number) -> [u8; 16] {
+/// them: ten bytes, without padding.
+fn number_bytes(number: Number) -> [u8; 10] {
     let (double, extra) = match number.canonical() {
         Number::Int(value) => extended_double(value),
         Number::Double(value) => (value, 0),
     };
-    let mut bytes = [0; 16];
+    let mut bytes = [0; 10];
     bytes[..8].copy_from_slice(&double.to_bits().to_le_bytes());
     bytes[8..10].copy_from_slice(&extra.to_le_bytes());
     bytes

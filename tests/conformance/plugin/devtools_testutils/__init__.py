@@ -1,0 +1,1 @@
+"""Stands in for the SDK repository's own helper package, which is not published."""

@@ -1,0 +1,5 @@
+"""Whether the tests run against a live account."""
+
+
+def is_live():
+    return False

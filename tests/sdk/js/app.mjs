@@ -1,0 +1,50 @@
+// What every sample application gets: a client, and a database of its own.
+//
+// `cargo xtask test` sets ORRERY_ENDPOINT (once http, once https) and ORRERY_KEY.
+
+import { Agent } from "node:https";
+import { randomUUID } from "node:crypto";
+import { after, before } from "node:test";
+import { CosmosClient } from "@azure/cosmos";
+
+export const endpoint = process.env.ORRERY_ENDPOINT ?? "http://localhost:8081";
+export const key =
+  process.env.ORRERY_KEY ??
+  "C2y6yDjf5/R+ob0N8A7Cgv30VRDJIWEHLM+4QDU5DE2nQ9nDuVTqobD4b8mGGyPMbIZnqyMsEcaGQy67XIw/Jw==";
+
+// The certificate of a local server is its own.
+export const agent = endpoint.startsWith("https") ? new Agent({ rejectUnauthorized: false }) : undefined;
+
+export const client = new CosmosClient({ endpoint, key, agent });
+
+export const app = {
+  database: undefined,
+  async container(definition) {
+    const { container } = await this.database.containers.create({
+      id: "c-" + randomUUID(),
+      partitionKey: { paths: ["/customer"] },
+      ...definition,
+    });
+    return container;
+  },
+};
+
+before(async () => {
+  const { database } = await client.databases.create({ id: "js-" + randomUUID() });
+  app.database = database;
+});
+
+after(async () => {
+  await app.database?.delete();
+  client.dispose();
+});
+
+// The error of a call that must fail.
+export async function failure(promise) {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("the call should have failed");
+}

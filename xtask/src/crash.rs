@@ -1,0 +1,124 @@
+//! Kills the server in the middle of writes, again and again, and checks after each restart that
+//! every acknowledged write is there, that batches are whole, and that the change feed is complete
+//! and in order.
+
+mod http;
+mod verify;
+mod writer;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::json;
+
+use crate::paths;
+use crate::random::Random;
+use crate::server::{Profile, Server};
+use http::Connection;
+use verify::Verifier;
+use writer::Writer;
+
+/// Settings of `cargo xtask crash`.
+pub struct Options {
+    /// How often the server is killed.
+    pub rounds: u64,
+    /// Repeats a run.
+    pub seed: u64,
+    /// Concurrent writers.
+    pub writers: u64,
+    /// How the server is compiled.
+    pub profile: Profile,
+}
+
+/// The feed of the container's items.
+const ITEMS: &str = "/dbs/crash/colls/items/docs";
+
+/// Runs all rounds on one data folder.
+pub fn run(options: &Options) -> Result<()> {
+    let binary = options.profile.build()?;
+    let data = paths::scratch("crash")?;
+    println!("seed {}, data folder {}", options.seed, data.display());
+    let mut random = Random::new(options.seed);
+    let mut writers: Vec<Writer> = (0..options.writers)
+        .map(|number| Writer::new(number, Random::part(options.seed, number + 1)))
+        .collect();
+    create_container(&binary, &data)?;
+    let mut verifier = Verifier::default();
+    for round in 1..=options.rounds {
+        let pause = Duration::from_millis(60 + random.below(900));
+        let acknowledged = write_until_killed(&binary, &data, &mut writers, pause)
+            .with_context(|| format!("round {round}"))?;
+        let server = start(&binary, &data)?;
+        let checked = verifier
+            .check(&mut Connection::open(server.port())?, &mut writers)
+            .with_context(|| format!("round {round}, seed {}", options.seed))?;
+        println!(
+            "round {round}: killed after {} ms and {acknowledged} acknowledged writes; {checked}",
+            pause.as_millis()
+        );
+    }
+    std::fs::remove_dir_all(&data)?;
+    println!("crash rounds: {} passed, 0 failed", options.rounds);
+    Ok(())
+}
+
+fn start(binary: &Path, data: &Path) -> Result<Server> {
+    let data = data.to_string_lossy();
+    Server::start(binary, &["--data", &data, "--no-auth"])
+}
+
+fn create_container(binary: &Path, data: &Path) -> Result<()> {
+    let server = start(binary, data)?;
+    let mut connection = Connection::open(server.port())?;
+    let database = connection.send("POST", "/dbs", &[], &json!({"id": "crash"}).to_string())?;
+    let container = json!({
+        "id": "items",
+        "partitionKey": {"paths": ["/owner"], "kind": "Hash", "version": 2},
+        "changeFeedPolicy": {"retentionDuration": 60},
+    });
+    let created = connection.send(
+        "POST",
+        "/dbs/crash/colls",
+        &[("x-ms-offer-throughput", "30000")],
+        &container.to_string(),
+    )?;
+    if database.status != 201 || created.status != 201 {
+        bail!(
+            "cannot create the container: {} {}",
+            created.status,
+            created.body
+        );
+    }
+    server.kill()
+}
+
+/// Lets the writers write for this long, then kills the server under them; gives the number of
+/// acknowledged writes.
+fn write_until_killed(
+    binary: &Path,
+    data: &Path,
+    writers: &mut [Writer],
+    pause: Duration,
+) -> Result<u64> {
+    let server = start(binary, data)?;
+    let port = server.port();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = writers
+            .iter_mut()
+            .map(|writer| scope.spawn(move || writer.write_until_cut_off(port)))
+            .collect();
+        std::thread::sleep(pause);
+        server.kill()?;
+        let mut acknowledged = 0;
+        for thread in threads {
+            acknowledged += thread
+                .join()
+                .map_err(|_| anyhow::anyhow!("a writer panicked"))??;
+        }
+        if acknowledged == 0 {
+            bail!("no write was acknowledged in {} ms", pause.as_millis());
+        }
+        Ok(acknowledged)
+    })
+}
