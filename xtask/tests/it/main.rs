@@ -1,6 +1,9 @@
 //! Tests of the developer commands: they run the commands themselves, so that what they check is
 //! also checked by a plain `cargo test`.
 
+// What a test skips, it says.
+#![allow(clippy::print_stdout)]
+
 mod cases;
 mod repository;
 
