@@ -6,9 +6,11 @@
 //! [`charge`] and [`limits`] for what an operation costs and where it ends.
 
 pub mod charge;
+pub mod container;
 pub mod distinct_hash;
 pub mod epk;
 pub mod ids;
+pub mod index;
 pub mod json;
 pub mod limits;
 pub mod murmur;
@@ -18,4 +20,5 @@ pub mod path;
 pub mod resource_path;
 pub mod rid;
 pub mod session;
+pub mod throughput;
 pub mod value;

@@ -39,6 +39,8 @@ pub struct PathError {
     pub path: String,
     /// What is wrong with it.
     pub reason: &'static str,
+    /// Where, in bytes.
+    pub position: usize,
 }
 
 /// Longest path and most steps that are taken; the service's nesting limit.
@@ -57,15 +59,24 @@ impl ItemPath {
         }
     }
 
+    /// A path of these steps without a mark at its end.
+    pub fn of_steps(steps: &[Step]) -> Self {
+        Self {
+            steps: steps.to_vec(),
+            end: PathEnd::Exact,
+        }
+    }
+
     /// Parses a path. Names may be quoted (`"b c"`, with `\"` and `\\` inside).
     pub fn parse(text: &str) -> Result<Self, PathError> {
-        let error = |reason| PathError {
+        let error = |rest: &str, reason| PathError {
             path: text.to_owned(),
             reason,
+            position: text.len() - rest.len(),
         };
         let mut rest = text
             .strip_prefix('/')
-            .ok_or_else(|| error("it must start with '/'"))?;
+            .ok_or_else(|| error(text, "it must start with '/'"))?;
         let mut path = Self {
             steps: Vec::new(),
             end: PathEnd::Exact,
@@ -74,18 +85,21 @@ impl ItemPath {
             return Ok(path);
         }
         loop {
-            let (segment, quoted, after) = split_segment(rest).map_err(error)?;
+            let (segment, quoted, after) =
+                split_segment(rest).map_err(|reason| error(rest, reason))?;
             let last = after.is_none();
             match segment.as_str() {
-                "" if !quoted => return Err(error("a segment is empty")),
+                "" if !quoted => return Err(error(rest, "a segment is empty")),
                 "?" if !quoted && last => path.end = PathEnd::Scalar,
                 "*" if !quoted && last => path.end = PathEnd::Subtree,
-                "?" | "*" if !quoted => return Err(error("'?' and '*' stand only at the end")),
+                "?" | "*" if !quoted => {
+                    return Err(error(rest, "'?' and '*' stand only at the end"));
+                }
                 "[]" if !quoted => path.steps.push(Step::Element),
                 _ => path.steps.push(Step::Property(segment)),
             }
             if path.steps.len() > MAX_STEPS {
-                return Err(error("it has too many segments"));
+                return Err(error(rest, "it has too many segments"));
             }
             match after {
                 Some(after) => rest = after,
