@@ -1,1 +1,45 @@
-//! OrreryDB: engine.
+//! The engine: account > database > container > physical partition. Synchronous, without HTTP;
+//! clock, randomness and store are handed in, so that the same inputs give the same outputs.
+//!
+//! Where to start: [`Engine`]. A write goes [`submit`] > [`write::prepare`] > [`committer`] >
+//! [`write::apply`]; a point read is [`read`]; feeds are [`feed`] and [`change_feed`]. How a
+//! partition lies in the store: [`layout`].
+//!
+//! Where other modules plug in:
+//!
+//! * The catalog (databases, containers by name, users, permissions, offers) keeps its records
+//!   in the account's part ([`account::Account`]) and makes containers with
+//!   [`Engine::add_container`], whose `writes` argument commits the catalog's own records
+//!   together with the partition map. It resolves names to numbers and asks
+//!   [`Engine::container_by_number`].
+//! * The query module reads through [`partition::Partition::snapshot`]; what is indexed says
+//!   [`index::plan::IndexPlan::covers`], index keys are built by [`layout::term`].
+//! * Splits will change [`container::RangeMap`] and the generation of a part.
+
+pub mod account;
+pub mod answer;
+pub mod change_feed;
+pub mod clock;
+pub mod committer;
+pub mod container;
+pub mod engine;
+pub mod error;
+pub mod feed;
+pub mod index;
+pub mod layout;
+pub mod maintenance;
+pub mod page;
+pub mod partition;
+pub mod partition_map;
+pub mod patch;
+pub mod pk_ranges;
+pub mod read;
+pub mod submit;
+pub mod write;
+
+pub use answer::{Answer, Failure, Meta};
+pub use clock::{Clock, Entropy};
+pub use committer::CommitMode;
+pub use container::Container;
+pub use engine::{ContainerDraft, Engine, EngineConfig};
+pub use error::Error;

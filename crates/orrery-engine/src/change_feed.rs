@@ -1,0 +1,282 @@
+//! The change feed of a partition key range, a part of it, or a logical partition
+//! (protocol: section 9).
+//!
+//! A position is an LSN and nothing else, so that it stays right on the children of a split. A
+//! page therefore never ends inside a transaction. An empty page is the wire's 304; its position
+//! is usable all the same.
+
+mod history;
+
+use std::sync::Arc;
+
+use orrery_model::charge::{self, Charge};
+use orrery_model::epk::{EffectivePartitionKey, EpkRange};
+use orrery_model::ids::{DocId, Lsn};
+use orrery_storage::{Reader, Scan};
+
+use crate::answer::{Answer, Failure, Meta};
+use crate::container::{Container, ContainerState};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::feed::Scope;
+use crate::layout::entries::ChangeEntry;
+use crate::layout::{family, keys};
+use crate::page::{FeedPage, Page, Target};
+use crate::partition::{Partition, PartitionSnapshot};
+
+/// Items of a page when the client leaves it to us.
+const DEFAULT_ITEMS: u32 = 100;
+/// Entries that one read of the store brings.
+const CHUNK_ROWS: usize = 500;
+
+/// Where a reader starts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Start {
+    /// With the first change.
+    Beginning,
+    /// With the next change.
+    Now,
+    /// With the first change at or after this second.
+    Time(u64),
+    /// After the position of an etag.
+    After(String),
+}
+
+/// What a reader sees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Each item once, in its latest version; no deletes.
+    LatestVersion,
+    /// Every version and every delete within the retention, in envelopes.
+    AllVersionsAndDeletes,
+}
+
+/// A page of changes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ChangePage {
+    /// The changes' JSON texts, joined by commas.
+    pub rows: Vec<u8>,
+    /// How many; none is a 304.
+    pub count: u32,
+    /// The position after them, as the `etag` header.
+    pub etag: String,
+}
+
+/// What a page may hold, and from where it is read.
+struct Reading<'r> {
+    snapshot: &'r PartitionSnapshot,
+    /// `None` when the whole partition is read.
+    space: Option<EpkRange>,
+    most_items: u32,
+    most_bytes: usize,
+    now: u64,
+    state: &'r ContainerState,
+    cost: charge::ReadCost,
+}
+
+/// A page with what it costs and the last position that it has dealt with.
+struct Filled {
+    page: FeedPage,
+    charge: Charge,
+    reached: Lsn,
+}
+
+impl Engine {
+    /// One page of changes.
+    pub fn change_feed(
+        &self,
+        container: &Container,
+        target: &Target,
+        start: &Start,
+        mode: Mode,
+        page: &Page,
+    ) -> Result<Answer<ChangePage>, Failure> {
+        let state = container.state();
+        let scope = Scope::resolve(container, &state, target)?;
+        let [partition] = scope.partitions.as_slice() else {
+            return Err(Error::bad_request(
+                "The change feed of several partition key ranges is read range by range.",
+            )
+            .into());
+        };
+        let meta = |lsn, charge| Meta {
+            charge,
+            range: Some(partition.id()),
+            lsn,
+            item_lsn: None,
+        };
+        let refuse = |error| Failure { error, meta: meta(partition.lsn(), Charge::ONE) };
+        partition.check_session(&page.session).map_err(refuse)?;
+        let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
+        let reading = Reading {
+            snapshot: &snapshot,
+            space: (scope.space != *partition.range()).then_some(scope.space.clone()),
+            most_items: page.max_items.unwrap_or(DEFAULT_ITEMS).max(1),
+            most_bytes: self.limits().response_bytes,
+            now: self.environment().clock.now_seconds(),
+            state: &state,
+            cost: self.environment().read_cost,
+        };
+        let after = reading.position(start, mode, partition).map_err(refuse)?;
+        let filled = match mode {
+            Mode::LatestVersion => reading.latest_versions(after),
+            Mode::AllVersionsAndDeletes => reading.all_versions(after),
+        }
+        .map_err(refuse)?;
+        let value = ChangePage {
+            rows: filled.page.rows,
+            count: filled.page.count,
+            // A position may lie ahead of a partition that was restored; it must not go back.
+            etag: format!("\"{}\"", filled.reached.max(after)),
+        };
+        let charge = Charge(filled.charge.units().max(1.0)).rounded();
+        Ok(Answer { value, meta: meta(snapshot.lsn(), charge) })
+    }
+}
+
+impl Reading<'_> {
+    /// The position after which the page starts.
+    fn position(
+        &self,
+        start: &Start,
+        mode: Mode,
+        partition: &Arc<Partition>,
+    ) -> Result<Lsn, Error> {
+        let full = mode == Mode::AllVersionsAndDeletes;
+        if full && !self.state.keeps_history() {
+            return Err(Error::bad_request(
+                "The change feed with all versions and deletes needs a change feed policy with a \
+                 retention duration.",
+            ));
+        }
+        match start {
+            Start::Now => Ok(self.snapshot.lsn()),
+            Start::After(etag) => {
+                let after = parse_etag(etag)?;
+                if full && after < partition.statistics().history_cut {
+                    return Err(Error::bad_request(
+                        "The continuation is older than the retention of the change feed.",
+                    ));
+                }
+                Ok(after)
+            }
+            Start::Beginning | Start::Time(_) if full => Err(Error::bad_request(
+                "The change feed with all versions and deletes starts now or with a continuation.",
+            )),
+            Start::Beginning => Ok(Lsn(0)),
+            Start::Time(second) => before_second(
+                self.snapshot.reader(),
+                family::CHANGE,
+                self.snapshot.lsn(),
+                |value| ChangeEntry::decode(value).map(|entry| entry.ts >= *second),
+            ),
+        }
+    }
+
+    fn includes(&self, epk: &[u8]) -> bool {
+        self.space.as_ref().is_none_or(|space| {
+            space.contains(&EffectivePartitionKey::from_bytes(epk.to_vec()))
+        })
+    }
+
+    fn is_full(&self, page: &FeedPage) -> bool {
+        page.count >= self.most_items || page.rows.len() >= self.most_bytes
+    }
+
+    fn latest_versions(&self, after: Lsn) -> Result<Filled, Error> {
+        let mut filled = Filled::at(after);
+        let mut scan = scan_after(family::CHANGE, after);
+        loop {
+            let chunk = self.snapshot.reader().scan(&scan)?;
+            let mut wanted: Vec<(Lsn, DocId)> = Vec::with_capacity(chunk.rows.len());
+            for row in &chunk.rows {
+                let entry = ChangeEntry::decode(&row.value)?;
+                if self.includes(entry.epk) {
+                    let (lsn, _) = position_of(&row.key)?;
+                    wanted.push((lsn, entry.docid));
+                }
+            }
+            for group in wanted.chunks(CHUNK_ITEMS) {
+                let docids: Vec<DocId> = group.iter().map(|(_, docid)| *docid).collect();
+                for (&(lsn, _), item) in group.iter().zip(self.snapshot.items(&docids)?) {
+                    if lsn > filled.reached && self.is_full(&filled.page) {
+                        return Ok(filled);
+                    }
+                    filled.reached = lsn;
+                    let stored = item.ok_or(Error::Damaged("change entry"))?;
+                    if !stored.is_live(self.now, self.state.default_ttl()) {
+                        continue;
+                    }
+                    filled.page.push(&with_lsn(stored.json(), lsn));
+                    let bytes = stored.header().user_bytes as usize;
+                    filled.charge += charge::read(bytes, self.cost);
+                }
+            }
+            match chunk.resume {
+                Some(resume) => scan.resume = Some(resume.to_vec()),
+                None => {
+                    filled.reached = filled.reached.max(self.snapshot.lsn());
+                    return Ok(filled);
+                }
+            }
+        }
+    }
+}
+
+/// Items that are loaded at once.
+const CHUNK_ITEMS: usize = 100;
+
+impl Filled {
+    fn at(reached: Lsn) -> Self {
+        Self { page: FeedPage::default(), charge: Charge::ZERO, reached }
+    }
+}
+
+/// `"374"`, with or without quotes.
+fn parse_etag(etag: &str) -> Result<Lsn, Error> {
+    let text = etag.trim().trim_matches('"');
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    digits
+        .then(|| text.parse().ok().map(Lsn))
+        .flatten()
+        .ok_or_else(|| Error::bad_request("The If-None-Match value of a change feed is invalid."))
+}
+
+fn scan_after(letter: u8, after: Lsn) -> Scan {
+    let from = match letter {
+        family::HISTORY => keys::history(Lsn(after.0.saturating_add(1)), 0),
+        _ => keys::change(Lsn(after.0.saturating_add(1)), 0),
+    };
+    Scan::range(from, Some(keys::family_end(letter))).max_rows(CHUNK_ROWS)
+}
+
+fn position_of(key: &[u8]) -> Result<(Lsn, keys::Ordinal), Error> {
+    keys::position_of(key).ok_or(Error::Damaged("change entry"))
+}
+
+/// The last position before the first entry that is at or after a second. Time stamps never go
+/// back along the log, so halving finds it.
+pub(crate) fn before_second(
+    reader: &dyn Reader,
+    letter: u8,
+    head: Lsn,
+    is_at_or_after: impl Fn(&[u8]) -> Result<bool, Error>,
+) -> Result<Lsn, Error> {
+    // Everything up to `low` is before; the first entry after `high`, if any, is not.
+    let (mut low, mut high) = (0_u64, head.0);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let page = reader.scan(&scan_after(letter, Lsn(middle)).max_rows(1))?;
+        match page.rows.first() {
+            Some(row) if !is_at_or_after(&row.value)? => low = position_of(&row.key)?.0.0,
+            _ => high = middle,
+        }
+    }
+    Ok(Lsn(low))
+}
+
+/// The item's text with its `_lsn`.
+fn with_lsn(json: &[u8], lsn: Lsn) -> Vec<u8> {
+    let members = json.strip_suffix(b"}").unwrap_or(json);
+    [members, format!(",\"_lsn\":{lsn}}}").as_bytes()].concat()
+}

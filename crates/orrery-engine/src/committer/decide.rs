@@ -1,0 +1,310 @@
+//! Deciding the writes of a round one after the other, each over what the ones before left.
+
+use orrery_model::charge::{Charge, read_nothing};
+use orrery_model::epk::EffectivePartitionKey;
+use orrery_model::ids::{DocId, Lsn};
+use orrery_storage::{Scan, Writes};
+
+use super::{Done, Environment, Queued, Work, WriterState};
+use crate::answer::{Answer, Failure, Meta};
+use crate::container::{Container, ContainerState};
+use crate::error::Error;
+use crate::layout::entries::HistoryKind;
+use crate::layout::{family, keys};
+use crate::partition::Partition;
+use crate::write::apply::{Applied, Refused, Transaction};
+use crate::write::overlay::Overlay;
+use crate::write::prepare::Operation;
+use crate::write::{BatchOutcome, OperationResult, WriteOutcome};
+
+/// Items that a delete by partition key, or entries that a cut of history, removes in one round.
+const REMOVALS: usize = 500;
+
+/// A write with its answer, not yet told.
+pub(super) struct Decided {
+    pub done: Done,
+    pub result: Result<Answer<WriteOutcome>, Failure>,
+}
+
+/// What a round decided.
+pub(super) struct Outcome {
+    pub decided: Vec<Decided>,
+    /// Work that goes on in the next round.
+    pub again: Option<Queued>,
+    pub writes: Writes,
+    pub state: WriterState,
+}
+
+/// Decides.
+pub(super) struct Decider<'d> {
+    pub environment: &'d Environment,
+    pub partition: &'d Partition,
+    pub overlay: Overlay<'d>,
+    /// The position after what is decided so far.
+    pub lsn: Lsn,
+    /// `_ts` of the round.
+    pub ts: u64,
+    /// Part of the round's etags.
+    pub salt: u64,
+}
+
+/// Whether long work is at its end.
+enum Progress<T> {
+    Finished(T),
+    GoesOn(Work),
+}
+
+impl<'d> Decider<'d> {
+    pub fn decide(mut self, waiting: Vec<Queued>) -> Outcome {
+        let mut decided = Vec::with_capacity(waiting.len());
+        let mut again = None;
+        for Queued { container, work, done } in waiting {
+            match self.work(&container, work) {
+                Ok(Progress::Finished(answer)) => decided.push(Decided { done, result: Ok(answer) }),
+                Ok(Progress::GoesOn(work)) => again = Some(Queued { container, work, done }),
+                Err(failure) => decided.push(Decided { done, result: Err(failure) }),
+            }
+        }
+        let (mut writes, mut counters, sizes) = self.overlay.into_parts();
+        if !writes.is_empty() {
+            counters.last_ts = self.ts;
+            writes.put(&keys::COUNTERS, &counters.encode());
+        }
+        Outcome { decided, again, writes, state: WriterState { lsn: self.lsn, counters, sizes } }
+    }
+
+    fn work(
+        &mut self,
+        container: &Container,
+        work: Work,
+    ) -> Result<Progress<Answer<WriteOutcome>>, Failure> {
+        let state = container.state();
+        match work {
+            Work::Single(operation) => self.single(container, &state, &operation),
+            Work::Atomic(operations) => Ok(self.atomic(container, &state, &operations)),
+            Work::Each { operations, stop_on_error } => {
+                Ok(self.each(container, &state, operations, stop_on_error))
+            }
+            Work::Expire(docids) => {
+                let removed = self.remove(container, &state, &docids, HistoryKind::Expire);
+                let (items, charge) = removed.map_err(|error| self.failure(error))?;
+                Ok(Progress::Finished(self.answer(WriteOutcome::Removed { items }, charge)))
+            }
+            Work::DeleteKey { key, removed, charge } => self
+                .delete_key(container, &state, key, removed, charge)
+                .map_err(|error| self.failure(error)),
+            Work::CutHistory(up_to) => {
+                self.cut_history(up_to).map_err(|error| self.failure(error))
+            }
+        }
+    }
+
+    fn transaction<'c>(&self, container: &Container, state: &'c ContainerState) -> Transaction<'c>
+    where
+        'd: 'c,
+    {
+        Transaction {
+            state,
+            container: container.rid(),
+            range: self.partition.id().0,
+            limits: &self.environment.limits,
+            profile: self.environment.profile,
+            read_cost: self.environment.read_cost,
+            lsn: Lsn(self.lsn.0 + 1),
+            ts: self.ts,
+            salt: self.salt,
+            next_ordinal: 0,
+        }
+    }
+
+    fn meta(&self, charge: Charge) -> Meta {
+        let range = Some(self.partition.id());
+        Meta { charge: charge.rounded(), range, lsn: self.lsn, item_lsn: None }
+    }
+
+    fn answer(&self, value: WriteOutcome, charge: Charge) -> Answer<WriteOutcome> {
+        Answer { value, meta: self.meta(charge) }
+    }
+
+    fn failure(&self, error: Error) -> Failure {
+        Failure { error, meta: self.meta(read_nothing(self.environment.read_cost)) }
+    }
+
+    /// One operation as a transaction of its own.
+    fn apply(
+        &mut self,
+        container: &Container,
+        state: &ContainerState,
+        operation: &Operation,
+    ) -> Result<Applied, Refused> {
+        let mark = self.overlay.mark();
+        let mut transaction = self.transaction(container, state);
+        let applied = transaction.apply(&mut self.overlay, operation);
+        if applied.is_err() {
+            self.overlay.roll_back(mark);
+        } else if self.overlay.has_changed_since(mark) {
+            self.lsn = Lsn(self.lsn.0 + 1);
+        }
+        applied
+    }
+
+    fn single(
+        &mut self,
+        container: &Container,
+        state: &ContainerState,
+        operation: &Operation,
+    ) -> Result<Progress<Answer<WriteOutcome>>, Failure> {
+        match self.apply(container, state, operation) {
+            Ok(applied) => {
+                let mut answer = self.answer(WriteOutcome::Item(applied.outcome), applied.charge);
+                answer.meta.item_lsn = Some(applied.item_lsn);
+                Ok(Progress::Finished(answer))
+            }
+            Err(refused) => {
+                Err(Failure { error: refused.error, meta: self.meta(refused.charge) })
+            }
+        }
+    }
+
+    /// All operations in one transaction, or none.
+    fn atomic(
+        &mut self,
+        container: &Container,
+        state: &ContainerState,
+        operations: &[Operation],
+    ) -> Progress<Answer<WriteOutcome>> {
+        let mark = self.overlay.mark();
+        let mut results = Vec::with_capacity(operations.len());
+        let mut transaction = self.transaction(container, state);
+        let mut refused = None;
+        for operation in operations {
+            match transaction.apply(&mut self.overlay, operation) {
+                Ok(applied) => results.push(done(applied)),
+                Err(reason) => {
+                    refused = Some(reason);
+                    break;
+                }
+            }
+        }
+        if let Some(reason) = refused {
+            self.overlay.roll_back(mark);
+            let culprit = results.len();
+            results = operations.iter().map(|_| dependent()).collect();
+            results[culprit] = OperationResult { outcome: Err(reason.error), charge: reason.charge };
+        } else if self.overlay.has_changed_since(mark) {
+            self.lsn = Lsn(self.lsn.0 + 1);
+        }
+        self.batch(results)
+    }
+
+    /// Every operation for itself.
+    fn each(
+        &mut self,
+        container: &Container,
+        state: &ContainerState,
+        operations: Vec<Result<Operation, Error>>,
+        stop_on_error: bool,
+    ) -> Progress<Answer<WriteOutcome>> {
+        let mut results: Vec<OperationResult> = Vec::with_capacity(operations.len());
+        let mut stopped = false;
+        for operation in operations {
+            if stopped {
+                results.push(dependent());
+                continue;
+            }
+            let result = match operation {
+                Ok(operation) => match self.apply(container, state, &operation) {
+                    Ok(applied) => done(applied),
+                    Err(refused) => {
+                        OperationResult { outcome: Err(refused.error), charge: refused.charge }
+                    }
+                },
+                Err(error) => OperationResult { outcome: Err(error), charge: Charge::ZERO },
+            };
+            stopped = stop_on_error && result.outcome.is_err();
+            results.push(result);
+        }
+        self.batch(results)
+    }
+
+    fn batch(&self, results: Vec<OperationResult>) -> Progress<Answer<WriteOutcome>> {
+        let charge = results.iter().map(|result| result.charge).sum();
+        Progress::Finished(self.answer(WriteOutcome::Batch(BatchOutcome { results }), charge))
+    }
+
+    /// Items in one transaction, whatever conditions say.
+    fn remove(
+        &mut self,
+        container: &Container,
+        state: &ContainerState,
+        docids: &[DocId],
+        kind: HistoryKind,
+    ) -> Result<(u64, Charge), Error> {
+        let mark = self.overlay.mark();
+        let before = self.overlay.counters.items;
+        let mut transaction = self.transaction(container, state);
+        let mut charge = Charge::ZERO;
+        for &docid in docids {
+            match transaction.remove_item(&mut self.overlay, docid, kind) {
+                Ok(units) => charge += units,
+                Err(error) => {
+                    self.overlay.roll_back(mark);
+                    return Err(error);
+                }
+            }
+        }
+        if self.overlay.has_changed_since(mark) {
+            self.lsn = Lsn(self.lsn.0 + 1);
+        }
+        Ok((before.saturating_sub(self.overlay.counters.items), charge))
+    }
+
+    fn delete_key(
+        &mut self,
+        container: &Container,
+        state: &ContainerState,
+        key: EffectivePartitionKey,
+        removed: u64,
+        charge: Charge,
+    ) -> Result<Progress<Answer<WriteOutcome>>, Error> {
+        let (from, to) = keys::logical_partition(&key);
+        let page = self.overlay.below().scan(&Scan::range(from, Some(to)).max_rows(REMOVALS))?;
+        let docids = page
+            .rows
+            .iter()
+            .map(|row| keys::parts_of_key(&row.key).map(|(_, docid)| docid))
+            .collect::<Option<Vec<_>>>()
+            .ok_or(Error::Damaged("key entry"))?;
+        let (items, units) = self.remove(container, state, &docids, HistoryKind::Delete)?;
+        let (removed, charge) = (removed + items, charge + units);
+        if docids.len() == REMOVALS {
+            return Ok(Progress::GoesOn(Work::DeleteKey { key, removed, charge }));
+        }
+        Ok(Progress::Finished(self.answer(WriteOutcome::Removed { items: removed }, charge)))
+    }
+
+    /// Drops old history. A position is moved but not used up: nothing changes for readers
+    /// within the retention.
+    fn cut_history(&mut self, up_to: Lsn) -> Result<Progress<Answer<WriteOutcome>>, Error> {
+        let end = keys::history(Lsn(up_to.0.saturating_add(1)), 0);
+        let scan = Scan::range([family::HISTORY], Some(end)).max_rows(REMOVALS);
+        let page = self.overlay.below().scan(&scan)?;
+        for row in &page.rows {
+            self.overlay.writes.delete(&row.key);
+        }
+        if page.rows.len() == REMOVALS {
+            return Ok(Progress::GoesOn(Work::CutHistory(up_to)));
+        }
+        self.overlay.counters.history_cut = self.overlay.counters.history_cut.max(up_to);
+        let items = page.rows.len() as u64;
+        Ok(Progress::Finished(self.answer(WriteOutcome::Removed { items }, Charge::ZERO)))
+    }
+}
+
+fn done(applied: Applied) -> OperationResult {
+    OperationResult { outcome: Ok(applied.outcome), charge: applied.charge.rounded() }
+}
+
+fn dependent() -> OperationResult {
+    OperationResult { outcome: Err(Error::FailedDependency), charge: Charge::ZERO }
+}

@@ -1,0 +1,258 @@
+//! The engine: one account over one store. Cheap to clone, shared by all threads.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use orrery_model::charge::{Profile, ReadCost};
+use orrery_model::container::ContainerSpec;
+use orrery_model::epk::EpkRange;
+use orrery_model::ids::PartitionKeyRangeId;
+use orrery_model::limits::Limits;
+use orrery_storage::{Head, PartId, PartState, Store, Writes};
+use rustc_hash::FxHashMap;
+
+use crate::account::{ACCOUNT_PART, Account, MAP};
+use crate::clock::{Clock, Entropy};
+use crate::committer::{CommitMode, Committer, Environment};
+use crate::container::{Container, ContainerState, RangeMap};
+use crate::error::Error;
+use crate::partition::Partition;
+use crate::partition_map::{MapRecord, RangeRecord};
+use crate::write::prepare::Preparation;
+
+/// How an engine behaves.
+#[derive(Debug, Clone)]
+pub struct EngineConfig {
+    /// The service's limits, or a scale model of them.
+    pub limits: Limits,
+    /// How writes are charged.
+    pub profile: Profile,
+    /// What reads cost at the account's consistency.
+    pub read_cost: ReadCost,
+    /// Who runs the committer.
+    pub commit: CommitMode,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self {
+            limits: Limits::default(),
+            profile: Profile::default(),
+            read_cost: ReadCost::default(),
+            commit: CommitMode::Threads(2),
+        }
+    }
+}
+
+/// A new container: what the catalog decided before it asks for partitions.
+#[derive(Debug, Clone)]
+pub struct ContainerDraft {
+    /// The database's number in rids.
+    pub database: u32,
+    /// The container's number in rids.
+    pub number: u32,
+    /// `dbs/a/colls/b`.
+    pub alt_path: String,
+    /// The definition.
+    pub spec: ContainerSpec,
+    /// With how many partition key ranges it starts.
+    pub ranges: u32,
+}
+
+/// An account over a store.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    committer: Committer,
+    account: Account,
+    containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
+}
+
+impl Engine {
+    /// Opens an account. Parts that no container owns (left by a crash between making them and
+    /// recording them, or between forgetting and dropping them) are dropped.
+    pub fn open(
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        config: EngineConfig,
+    ) -> Result<Self, Error> {
+        let account = Account::open(Arc::clone(&store), Arc::clone(&entropy))?;
+        let mut containers = FxHashMap::default();
+        for (key, value) in account.scan(&[MAP])? {
+            let container = container_of(&MapRecord::decode(&key, &value)?, &config.limits)?;
+            for partition in container.ranges().partitions() {
+                partition.load(&*store)?;
+            }
+            containers.insert((container.database(), container.number()), Arc::new(container));
+        }
+        drop_orphans(&*store, &containers)?;
+        let EngineConfig { limits, profile, read_cost, commit } = config;
+        let environment = Environment { store, clock, entropy, limits, profile, read_cost };
+        let committer = Committer::start(environment, commit)?;
+        let containers = RwLock::new(containers);
+        Ok(Self { inner: Arc::new(Inner { committer, account, containers }) })
+    }
+
+    pub(crate) fn environment(&self) -> &Environment {
+        self.inner.committer.environment()
+    }
+
+    pub(crate) fn committer(&self) -> &Committer {
+        &self.inner.committer
+    }
+
+    /// The account's own part, for the catalog.
+    pub fn account(&self) -> &Account {
+        &self.inner.account
+    }
+
+    /// The store under the engine.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.environment().store
+    }
+
+    /// The engine's time.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.environment().clock
+    }
+
+    /// The engine's randomness.
+    pub fn entropy(&self) -> &Arc<dyn Entropy> {
+        &self.environment().entropy
+    }
+
+    /// The limits that apply.
+    pub fn limits(&self) -> &Limits {
+        &self.environment().limits
+    }
+
+    pub(crate) fn preparation<'c>(
+        &'c self,
+        container: &Container,
+        state: &'c ContainerState,
+    ) -> Preparation<'c> {
+        Preparation { state, container: container.rid(), limits: self.limits() }
+    }
+
+    /// The container of these numbers.
+    pub fn container_by_number(&self, database: u32, number: u32) -> Option<Arc<Container>> {
+        let containers = self.inner.containers.read().unwrap_or_else(PoisonError::into_inner);
+        containers.get(&(database, number)).cloned()
+    }
+
+    /// All containers, in the order of their numbers.
+    pub fn containers(&self) -> Vec<Arc<Container>> {
+        let containers = self.inner.containers.read().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<_> = containers.values().cloned().collect();
+        all.sort_by_key(|container| (container.database(), container.number()));
+        all
+    }
+
+    /// Makes a container: parts first, then its record and the caller's `writes` to the
+    /// account's part in one commit. A crash before that commit leaves parts without an owner,
+    /// which the next start drops.
+    pub fn add_container(
+        &self,
+        draft: ContainerDraft,
+        mut writes: Writes,
+    ) -> Result<Arc<Container>, Error> {
+        let store = self.store();
+        let ranges = EpkRange::split_evenly(&draft.spec.partition_key, draft.ranges.max(1));
+        let first = self.account().take_numbers("part", ranges.len() as u64)?;
+        let mut records = Vec::with_capacity(ranges.len());
+        for (number, range) in ranges.into_iter().enumerate() {
+            let part = PartId(ACCOUNT_PART.0 + first + number as u64);
+            store.create_part(part, Head::new(PartState::Active))?;
+            let id = PartitionKeyRangeId(number as u32);
+            records.push(RangeRecord { id, part, range, parents: Vec::new(), since: 1 });
+        }
+        let record = MapRecord {
+            database: draft.database,
+            container: draft.number,
+            alt_path: draft.alt_path,
+            spec: draft.spec.to_value().into_owned(),
+            index_version: 1,
+            version: 1,
+            next_range: records.len() as u32,
+            ranges: records,
+        };
+        writes.put(&MapRecord::key(record.database, record.container), &record.encode());
+        self.account().commit(writes)?;
+        let container = Arc::new(container_of(&record, self.limits())?);
+        let mut containers =
+            self.inner.containers.write().unwrap_or_else(PoisonError::into_inner);
+        containers.insert((record.database, record.container), Arc::clone(&container));
+        Ok(container)
+    }
+
+    /// Gives a container another definition, whose rules for a replace the caller has checked.
+    /// The record goes with the caller's `writes`.
+    pub fn replace_container(
+        &self,
+        container: &Container,
+        spec: ContainerSpec,
+        mut writes: Writes,
+    ) -> Result<(), Error> {
+        let key = MapRecord::key(container.database(), container.number());
+        let value = self.account().get(&key)?.ok_or(Error::NotFound)?;
+        let mut record = MapRecord::decode(&key, &value)?;
+        record.spec = spec.to_value();
+        writes.put(&key, &record.encode());
+        self.account().commit(writes)?;
+        container.set_state(ContainerState::new(spec, record.index_version));
+        Ok(())
+    }
+
+    /// Ends a container: its record goes with the caller's `writes`, then its parts. Requests
+    /// that are under way fail.
+    pub fn drop_container(&self, container: &Container, mut writes: Writes) -> Result<(), Error> {
+        let numbers = (container.database(), container.number());
+        writes.delete(&MapRecord::key(numbers.0, numbers.1));
+        self.account().commit(writes)?;
+        self.inner.containers.write().unwrap_or_else(PoisonError::into_inner).remove(&numbers);
+        for partition in container.ranges().partitions() {
+            self.store().drop_part(partition.part())?;
+        }
+        Ok(())
+    }
+}
+
+fn container_of(record: &MapRecord, limits: &Limits) -> Result<Container, Error> {
+    let partition = |range: &RangeRecord| {
+        Arc::new(Partition::new(
+            range.part,
+            range.id,
+            range.range.clone(),
+            range.parents.clone(),
+            range.since,
+        ))
+    };
+    let partitions = record.ranges.iter().map(partition).collect();
+    Ok(Container::new(
+        record.database,
+        record.container,
+        record.alt_path.clone(),
+        ContainerState::new(record.container_spec(limits)?, record.index_version),
+        RangeMap::new(record.version, partitions),
+    ))
+}
+
+fn drop_orphans(
+    store: &dyn Store,
+    containers: &FxHashMap<(u32, u32), Arc<Container>>,
+) -> Result<(), Error> {
+    let mut owned: Vec<PartId> = vec![ACCOUNT_PART];
+    for container in containers.values() {
+        owned.extend(container.ranges().partitions().iter().map(|partition| partition.part()));
+    }
+    owned.sort_unstable();
+    for (part, _) in store.list_parts()? {
+        if owned.binary_search(&part).is_err() {
+            store.drop_part(part)?;
+        }
+    }
+    Ok(())
+}

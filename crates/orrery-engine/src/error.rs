@@ -1,0 +1,134 @@
+//! Why an operation was refused, in terms of meaning; the gateway owns the one table from these
+//! to status, sub-status and message (protocol: section 4).
+
+use std::sync::Arc;
+
+use orrery_model::ids::PartitionKeyRangeId;
+use orrery_sql::errors::SqlErrors;
+use orrery_storage::StoreError;
+use thiserror::Error as ThisError;
+
+/// The reason of a refusal.
+#[derive(Debug, Clone, ThisError)]
+pub enum Error {
+    /// The request is wrong in itself: 400.
+    #[error("{0}")]
+    BadRequest(String),
+    /// The partition key given is not the item's, or not of the definition's shape: 400/1001.
+    #[error(
+        "Partition key provided either doesn't correspond to definition in the collection or \
+         doesn't match partition key field values specified in the document."
+    )]
+    PartitionKeyMismatch,
+    /// The operation needs a partition key: 400.
+    #[error("PartitionKey value must be supplied for this operation.")]
+    PartitionKeyMissing,
+    /// The query spans ranges and the client did not allow that: 400/1004.
+    #[error(
+        "Cross partition query is required but disabled. Please set \
+         x-ms-documentdb-query-enablecrosspartition to true, specify x-ms-documentdb-partitionkey, \
+         or revise your query to avoid this exception."
+    )]
+    CrossPartitionDisabled,
+    /// The query needs the client's merge: 400/1004 with the plan in the body.
+    #[error(
+        "The provided cross partition query can not be directly served by the gateway. This is a \
+         first chance (internal) exception that all newer clients will know how to handle \
+         gracefully."
+    )]
+    CrossPartition {
+        /// The plan as JSON text, for `additionalErrorInfo`.
+        plan: Vec<u8>,
+    },
+    /// The container at this name is not the one that the client meant: 400/1024.
+    #[error("The requested collection rid does not match the collection at this name.")]
+    RidMismatch,
+    /// The item or resource is not there: 404.
+    #[error("Entity with the specified id does not exist in the system.")]
+    NotFound,
+    /// The database or container above is not there: 404/1003.
+    #[error("Owner resource does not exist")]
+    OwnerNotFound,
+    /// The session token is ahead of the partition: 404/1002.
+    #[error("The read session is not available for the input session token.")]
+    ReadSessionNotAvailable,
+    /// The verb does not fit the path: 405.
+    #[error("Method not allowed")]
+    MethodNotAllowed,
+    /// The id, name or a unique key is taken: 409.
+    #[error("{0}")]
+    Conflict(String),
+    /// The name now belongs to another container: 410/1000.
+    #[error("The requested resource is no longer available at the server.")]
+    NameCacheIsStale,
+    /// The partition key range does not exist (any more): 410/1002.
+    #[error("PartitionKeyRange with id '{range}' in collection '{container}' doesn't exist.")]
+    PartitionKeyRangeGone {
+        /// The id that was asked for.
+        range: PartitionKeyRangeId,
+        /// The container's rid.
+        container: String,
+    },
+    /// The partition is moving: 410/1007.
+    #[error("The partition is completing a split.")]
+    CompletingSplit,
+    /// If-Match does not hold: 412.
+    #[error(
+        "Operation cannot be performed because one of the specified precondition is not met."
+    )]
+    PreconditionFailed,
+    /// The condition of a patch does not hold: 412/1110.
+    #[error("One of the specified pre-condition is not met")]
+    PatchConditionFailed,
+    /// Item, batch or answer over its size limit: 413.
+    #[error("{0}")]
+    TooLarge(String),
+    /// Another operation of the same batch failed: 424.
+    #[error("The operation was not executed because another operation of the batch failed.")]
+    FailedDependency,
+    /// The logical partition is full: 403/1014.
+    #[error("Partition key reached maximum size of {limit_gb} GB")]
+    LogicalPartitionFull {
+        /// The limit, for the message.
+        limit_gb: u64,
+    },
+    /// Not allowed: 403.
+    #[error("{0}")]
+    Forbidden(String),
+    /// The budget of this second is spent: 429/3200.
+    #[error("Request rate is large. More Request Units may be needed, so no changes were made.")]
+    TooManyRequests {
+        /// When to come back.
+        retry_after_ms: u64,
+    },
+    /// The store refused or failed: 503.
+    #[error("{0}")]
+    Storage(Arc<StoreError>),
+    /// The engine cannot serve: 503.
+    #[error("{0}")]
+    Unavailable(String),
+    /// The query is wrong: 400 with the list of reasons.
+    #[error("{0}")]
+    Sql(SqlErrors),
+    /// What is stored does not decode: 500. Never the client's fault.
+    #[error("Stored data of the {0} is damaged")]
+    Damaged(&'static str),
+}
+
+impl Error {
+    /// A 400 with this text.
+    pub fn bad_request(message: impl Into<String>) -> Self {
+        Self::BadRequest(message.into())
+    }
+
+    /// The service's answer to a taken id or unique key.
+    pub fn conflict() -> Self {
+        Self::Conflict("Entity with the specified id already exists in the system.".to_owned())
+    }
+}
+
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        Self::Storage(Arc::new(error))
+    }
+}

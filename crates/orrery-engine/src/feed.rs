@@ -1,0 +1,278 @@
+//! Read feed: the items of a target, page by page.
+//!
+//! A page never leaves its partition, so that its session token names one range; the
+//! continuation leads on to the next partition. Whole ranges come in order of insertion, parts of
+//! a range in order of keys (and of insertion within a key).
+
+use std::sync::Arc;
+
+use orrery_model::charge::{self, Charge};
+use orrery_model::epk::{EffectivePartitionKey, EpkRange};
+use orrery_model::ids::{DocId, Lsn};
+use orrery_storage::Direction;
+
+use crate::answer::{Answer, Failure, Meta};
+use crate::container::{Container, ContainerState};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::page::{FeedPage, Page, Position, Target};
+use crate::partition::{Partition, PartitionSnapshot, StoredItem};
+
+/// Items of a page when the client leaves it to us (protocol: section 3.1).
+const DEFAULT_ITEMS: u32 = 100;
+/// Most items that one read of the store brings.
+const CHUNK_ITEMS: usize = 200;
+/// Most bytes that one read of the store brings.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// A target in terms of key space.
+#[derive(Debug, Clone)]
+pub struct Scope {
+    /// The key space that it covers.
+    pub space: EpkRange,
+    /// The partitions that own it, in order.
+    pub partitions: Vec<Arc<Partition>>,
+}
+
+impl Scope {
+    /// Finds the partitions of a target. A range id that is gone is 410/1002; so is key space
+    /// that the range does not own.
+    pub fn resolve(
+        container: &Container,
+        state: &ContainerState,
+        target: &Target,
+    ) -> Result<Self, Error> {
+        let definition = state.key_definition();
+        match target {
+            Target::Key(key) => {
+                if key.len() > definition.paths().len() {
+                    return Err(Error::PartitionKeyMismatch);
+                }
+                let key = if key.is_empty() { definition.complete(key.clone()) } else { key.clone() };
+                Ok(Self::of_space(container, definition.prefix_range(&key)))
+            }
+            Target::All => Ok(Self::of_space(container, EpkRange::full())),
+            Target::Range { id, epk } => {
+                let partition = container.partition(*id)?;
+                let space = match epk {
+                    None => partition.range().clone(),
+                    Some(epk) => partition.range().intersect(epk).ok_or_else(|| {
+                        Error::PartitionKeyRangeGone {
+                            range: *id,
+                            container: container.rid().to_string(),
+                        }
+                    })?,
+                };
+                Ok(Self { space, partitions: vec![partition] })
+            }
+        }
+    }
+
+    fn of_space(container: &Container, space: EpkRange) -> Self {
+        let partitions = container.ranges().overlapping(&space).cloned().collect();
+        Self { space, partitions }
+    }
+}
+
+impl Engine {
+    /// One page of the items of a target.
+    pub fn read_feed(
+        &self,
+        container: &Container,
+        target: &Target,
+        page: &Page,
+    ) -> Result<Answer<FeedPage>, Failure> {
+        let state = container.state();
+        let scope = Scope::resolve(container, &state, target)?;
+        let position = page.continuation.as_deref().map(Position::parse).transpose()?;
+        let direction = if page.reverse { Direction::Backward } else { Direction::Forward };
+        let mut partitions = scope.partitions.clone();
+        if page.reverse {
+            partitions.reverse();
+        }
+        let mut filling = Filling {
+            page: FeedPage::default(),
+            charge: Charge::ZERO,
+            most_items: page.max_items.unwrap_or(DEFAULT_ITEMS).max(1),
+            most_bytes: self.limits().response_bytes,
+            now: self.environment().clock.now_seconds(),
+            default_ttl: state.default_ttl(),
+            cost: self.environment().read_cost,
+        };
+        let mut served = None;
+        let mut waiting = partitions.iter().peekable();
+        while let Some(partition) = waiting.next() {
+            let Some(entry) = entry(partition, &scope.space, position.as_ref(), direction) else {
+                continue;
+            };
+            let refuse = |error| Failure {
+                error,
+                meta: Meta {
+                    charge: Charge::ONE,
+                    range: Some(partition.id()),
+                    lsn: partition.lsn(),
+                    item_lsn: None,
+                },
+            };
+            partition.check_session(&page.session).map_err(refuse)?;
+            let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
+            served = Some((Arc::clone(partition), snapshot.lsn()));
+            let rest = filling.fill(&snapshot, &entry, direction).map_err(refuse)?;
+            let next = waiting.peek().map(|next| Position::Insertion {
+                space: next.range().clone(),
+                after: None,
+            });
+            if let Some(position) = rest.or_else(|| next.filter(|_| filling.page.count > 0)) {
+                filling.page.continuation = Some(position.to_token());
+                break;
+            }
+        }
+        Ok(filling.answer(served))
+    }
+}
+
+/// How to go through one partition.
+enum Entry {
+    Insertion { space: EpkRange, whole: bool, part: EpkRange, after: Option<DocId> },
+    Keys { space: EpkRange, after: Option<(EffectivePartitionKey, DocId)> },
+}
+
+/// Where a page begins in a partition; `None` when the partition is done.
+fn entry(
+    partition: &Partition,
+    space: &EpkRange,
+    position: Option<&Position>,
+    direction: Direction,
+) -> Option<Entry> {
+    let forward = direction == Direction::Forward;
+    let range = partition.range();
+    let space = range.intersect(space)?;
+    let whole = space == *range;
+    let fresh = || {
+        let part = range.clone();
+        if whole {
+            Entry::Insertion { space: space.clone(), whole, part, after: None }
+        } else {
+            Entry::Keys { space: space.clone(), after: None }
+        }
+    };
+    match position {
+        None => Some(fresh()),
+        Some(Position::Insertion { space: part, after }) => {
+            if range.overlaps(part) {
+                match after {
+                    Some(docid) => {
+                        let after = Some(*docid);
+                        Some(Entry::Insertion { space: space.clone(), whole, part: part.clone(), after })
+                    }
+                    None => Some(fresh()),
+                }
+            } else {
+                let done = if forward { range.max <= part.min } else { range.min >= part.max };
+                (!done).then(fresh)
+            }
+        }
+        Some(Position::Key { key, after }) => {
+            if range.contains(key) {
+                Some(Entry::Keys { space: space.clone(), after: Some((key.clone(), *after)) })
+            } else {
+                let done = if forward { range.max <= *key } else { range.min > *key };
+                (!done).then(fresh)
+            }
+        }
+    }
+}
+
+/// A page that is being filled.
+struct Filling {
+    page: FeedPage,
+    charge: Charge,
+    most_items: u32,
+    most_bytes: usize,
+    now: u64,
+    default_ttl: Option<i32>,
+    cost: charge::ReadCost,
+}
+
+impl Filling {
+    /// Takes items until the page is full; answers where the next page goes on in this
+    /// partition, `None` when the partition is done.
+    fn fill(
+        &mut self,
+        snapshot: &PartitionSnapshot,
+        entry: &Entry,
+        direction: Direction,
+    ) -> Result<Option<Position>, Error> {
+        match entry {
+            Entry::Insertion { space, whole, part, after } => {
+                let mut after = *after;
+                loop {
+                    let rows = self.chunk();
+                    let chunk = snapshot.scan_items(after, direction, rows, CHUNK_BYTES)?;
+                    for (docid, stored) in chunk.entries {
+                        let epk = || EffectivePartitionKey::from_bytes(stored.epk().to_vec());
+                        if (*whole || space.contains(&epk())) && !self.take(&stored) {
+                            let space = part.clone();
+                            return Ok(Some(Position::Insertion { space, after }));
+                        }
+                        after = Some(docid);
+                    }
+                    if chunk.resume.is_none() {
+                        return Ok(None);
+                    }
+                }
+            }
+            Entry::Keys { space, after } => {
+                let mut after = after.clone();
+                loop {
+                    let from = after.as_ref().map(|(epk, docid)| (epk, *docid));
+                    let chunk = snapshot.scan_keys(space, from, direction, self.chunk())?;
+                    let docids: Vec<DocId> = chunk.entries.iter().map(|entry| entry.1).collect();
+                    let items = snapshot.items(&docids)?;
+                    for (place, stored) in chunk.entries.into_iter().zip(items) {
+                        let stored = stored.ok_or(Error::Damaged("key entry"))?;
+                        if !self.take(&stored) {
+                            let position = after.map(|(key, after)| Position::Key { key, after });
+                            // The first item of a page is always taken, so there is one before.
+                            return Ok(position);
+                        }
+                        after = Some(place);
+                    }
+                    if chunk.resume.is_none() {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn chunk(&self) -> usize {
+        let wanted = self.most_items.saturating_sub(self.page.count) as usize + 1;
+        wanted.min(CHUNK_ITEMS)
+    }
+
+    /// Whether the item is dealt with; `false` when it belongs to the next page.
+    fn take(&mut self, stored: &StoredItem) -> bool {
+        if !stored.is_live(self.now, self.default_ttl) {
+            return true;
+        }
+        let json = stored.json();
+        let full = self.page.count >= self.most_items
+            || (self.page.count > 0 && self.page.rows.len() + json.len() > self.most_bytes);
+        if full {
+            return false;
+        }
+        self.page.push(json);
+        self.charge += charge::read(stored.header().user_bytes as usize, self.cost);
+        true
+    }
+
+    fn answer(self, served: Option<(Arc<Partition>, Lsn)>) -> Answer<FeedPage> {
+        let charge = Charge(self.charge.units().max(1.0)).rounded();
+        let (range, lsn) = match served {
+            Some((partition, lsn)) => (Some(partition.id()), lsn),
+            None => (None, Lsn(0)),
+        };
+        Answer { value: self.page, meta: Meta { charge, range, lsn, item_lsn: None } }
+    }
+}

@@ -1,0 +1,147 @@
+//! Building and reading keys of all families but the index.
+
+use orrery_model::epk::{EffectivePartitionKey, EpkRange};
+use orrery_model::ids::{DocId, Lsn};
+
+use super::family;
+
+/// Place of a write in its transaction: writes that share an LSN keep their order.
+pub type Ordinal = u16;
+
+/// Key of the one counters entry.
+pub const COUNTERS: [u8; 1] = [family::COUNTERS];
+
+/// Key of an item.
+pub fn item(docid: DocId) -> Vec<u8> {
+    numbered(family::ITEM, docid.0)
+}
+
+/// The docid in an item's key.
+pub fn docid_of_item(key: &[u8]) -> Option<DocId> {
+    match key {
+        [family::ITEM, docid @ ..] => number(docid).map(DocId),
+        _ => None,
+    }
+}
+
+/// Key of an id entry.
+pub fn id(epk: &EffectivePartitionKey, id: &str) -> Vec<u8> {
+    joined(family::ID, epk, id.as_bytes())
+}
+
+/// Key of a logical partition's entry for one item.
+pub fn key(epk: &EffectivePartitionKey, docid: DocId) -> Vec<u8> {
+    joined(family::KEY, epk, &docid.0.to_be_bytes())
+}
+
+/// The effective partition key (as bytes) and docid in such a key.
+pub fn parts_of_key(key: &[u8]) -> Option<(&[u8], DocId)> {
+    let (epk, docid) = key.strip_prefix(&[family::KEY])?.split_last_chunk::<8>()?;
+    Some((epk, DocId(u64::from_be_bytes(*docid))))
+}
+
+/// Where the key entries of a part of the key space begin and end (exclusive).
+pub fn key_span(range: &EpkRange) -> (Vec<u8>, Vec<u8>) {
+    (bound(&range.min), bound(&range.max))
+}
+
+/// Where the key entries of one logical partition begin and end (exclusive).
+pub fn logical_partition(epk: &EffectivePartitionKey) -> (Vec<u8>, Vec<u8>) {
+    let start = joined(family::KEY, epk, &[]);
+    let mut end = joined(family::KEY, epk, &[0xFF; 8]);
+    end.push(0);
+    (start, end)
+}
+
+// Trailing zero bytes of a bound are insignificant (protocol: section 6.2); without them the
+// byte order of keys is the order of key space for keys of any length.
+fn bound(epk: &EffectivePartitionKey) -> Vec<u8> {
+    let bytes = epk.as_bytes();
+    let significant = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let mut key = Vec::with_capacity(1 + significant);
+    key.push(family::KEY);
+    key.extend_from_slice(&bytes[..significant]);
+    key
+}
+
+/// Key of a change entry.
+pub fn change(lsn: Lsn, ordinal: Ordinal) -> Vec<u8> {
+    position(family::CHANGE, lsn, ordinal)
+}
+
+/// Key of a history entry.
+pub fn history(lsn: Lsn, ordinal: Ordinal) -> Vec<u8> {
+    position(family::HISTORY, lsn, ordinal)
+}
+
+/// The position in a change or history key.
+pub fn position_of(key: &[u8]) -> Option<(Lsn, Ordinal)> {
+    let (_, rest) = key.split_first()?;
+    let (lsn, ordinal) = rest.split_first_chunk::<8>()?;
+    let ordinal = ordinal.try_into().ok()?;
+    Some((Lsn(u64::from_be_bytes(*lsn)), Ordinal::from_be_bytes(ordinal)))
+}
+
+/// Key of a unique entry; `values` is what [`crate::write::unique`] made of the item.
+pub fn unique(constraint: u8, epk: &EffectivePartitionKey, values: &[u8]) -> Vec<u8> {
+    let epk = epk.as_bytes();
+    let mut key = Vec::with_capacity(2 + epk.len() + values.len());
+    key.extend_from_slice(&[family::UNIQUE, constraint]);
+    key.extend_from_slice(epk);
+    key.extend_from_slice(values);
+    key
+}
+
+/// Key of an expiry entry: the second at which the item is gone.
+pub fn expiry(second: u64, docid: DocId) -> Vec<u8> {
+    let mut key = numbered(family::EXPIRY, second);
+    key.extend_from_slice(&docid.0.to_be_bytes());
+    key
+}
+
+/// Second and docid of an expiry key.
+pub fn parts_of_expiry(key: &[u8]) -> Option<(u64, DocId)> {
+    let (second, docid) = key.strip_prefix(&[family::EXPIRY])?.split_first_chunk::<8>()?;
+    Some((u64::from_be_bytes(*second), DocId(number(docid)?)))
+}
+
+/// First key after all of a family.
+pub fn family_end(letter: u8) -> Vec<u8> {
+    vec![letter + 1]
+}
+
+/// The value of id and unique entries.
+pub fn docid_value(docid: DocId) -> Vec<u8> {
+    docid.0.to_be_bytes().to_vec()
+}
+
+/// Reads such a value.
+pub fn docid_of_value(value: &[u8]) -> Option<DocId> {
+    number(value).map(DocId)
+}
+
+fn number(bytes: &[u8]) -> Option<u64> {
+    bytes.try_into().ok().map(u64::from_be_bytes)
+}
+
+fn numbered(letter: u8, number: u64) -> Vec<u8> {
+    let mut key = Vec::with_capacity(17);
+    key.push(letter);
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+fn joined(letter: u8, epk: &EffectivePartitionKey, rest: &[u8]) -> Vec<u8> {
+    let epk = epk.as_bytes();
+    let mut key = Vec::with_capacity(1 + epk.len() + rest.len());
+    key.push(letter);
+    key.extend_from_slice(epk);
+    key.extend_from_slice(rest);
+    key
+}
+
+fn position(letter: u8, lsn: Lsn, ordinal: Ordinal) -> Vec<u8> {
+    let mut key = numbered(letter, lsn.0);
+    key.extend_from_slice(&ordinal.to_be_bytes());
+    key
+}

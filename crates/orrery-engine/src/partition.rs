@@ -1,0 +1,310 @@
+//! A physical partition: the owner of one partition key range, with its own log.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use orrery_model::epk::{EffectivePartitionKey, EpkRange};
+use orrery_model::ids::{DocId, Lsn, PartitionKeyRangeId};
+use orrery_model::session::SessionToken;
+use orrery_storage::{Direction, PartId, Reader, Scan, Store, StoredBytes};
+
+use crate::committer::{Queue, WriterState};
+use crate::error::Error;
+use crate::layout::entries::Counters;
+use crate::layout::record::{Header, ItemRecord};
+use crate::layout::{family, keys, term};
+use crate::maintenance::PurgeCursor;
+use crate::write::ItemBody;
+
+/// Session tokens of an account with one region carry this version (protocol: section 3.4).
+pub const SESSION_VERSION: i64 = -1;
+
+/// A physical partition.
+#[derive(Debug)]
+pub struct Partition {
+    part: PartId,
+    id: PartitionKeyRangeId,
+    range: EpkRange,
+    parents: Vec<PartitionKeyRangeId>,
+    since: u64,
+    lsn: AtomicU64,
+    statistics: Mutex<Counters>,
+    pub(crate) queue: Queue,
+    pub(crate) writer: Mutex<Option<WriterState>>,
+    purge: Mutex<PurgeCursor>,
+}
+
+impl Partition {
+    /// A partition whose part exists; `since` is the version of the range map that brought it.
+    pub(crate) fn new(
+        part: PartId,
+        id: PartitionKeyRangeId,
+        range: EpkRange,
+        parents: Vec<PartitionKeyRangeId>,
+        since: u64,
+    ) -> Self {
+        Self {
+            part,
+            id,
+            range,
+            parents,
+            since,
+            lsn: AtomicU64::new(0),
+            statistics: Mutex::new(Counters::empty()),
+            queue: Queue::default(),
+            writer: Mutex::new(None),
+            purge: Mutex::new(PurgeCursor::default()),
+        }
+    }
+
+    /// Its number in the store.
+    pub fn part(&self) -> PartId {
+        self.part
+    }
+
+    /// The id of the partition key range.
+    pub fn id(&self) -> PartitionKeyRangeId {
+        self.id
+    }
+
+    /// The key space that it owns.
+    pub fn range(&self) -> &EpkRange {
+        &self.range
+    }
+
+    /// All ancestors of the range.
+    pub fn parents(&self) -> &[PartitionKeyRangeId] {
+        &self.parents
+    }
+
+    /// The version of the range map in which it appeared.
+    pub fn since(&self) -> u64 {
+        self.since
+    }
+
+    /// The last durable position.
+    pub fn lsn(&self) -> Lsn {
+        Lsn(self.lsn.load(Ordering::Acquire))
+    }
+
+    /// Items and bytes as of that position.
+    pub fn statistics(&self) -> Counters {
+        *self.statistics.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn purge_cursor(&self) -> MutexGuard<'_, PurgeCursor> {
+        self.purge.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that everything up to `lsn` is durable.
+    pub(crate) fn publish(&self, lsn: Lsn, counters: Counters) {
+        let mut statistics =
+            self.statistics.lock().unwrap_or_else(PoisonError::into_inner);
+        // Commits may be announced by several threads; the later one wins whatever the order.
+        if self.lsn.fetch_max(lsn.0, Ordering::AcqRel) <= lsn.0 {
+            *statistics = counters;
+        }
+    }
+
+    /// Reads position and counters from the store.
+    pub(crate) fn load(&self, store: &dyn Store) -> Result<(), Error> {
+        let (head, values) = store.get_many(self.part, &[&keys::COUNTERS])?;
+        let counters = match values.first().and_then(Option::as_ref) {
+            Some(value) => Counters::decode(value)?,
+            None => Counters::empty(),
+        };
+        self.publish(Lsn(head.lsn), counters);
+        Ok(())
+    }
+
+    /// Whether the partition has everything that the session has seen. Tokens of other ranges
+    /// say nothing; a token of a parent counts (protocol: section 3.4).
+    pub fn check_session(&self, tokens: &[SessionToken]) -> Result<(), Error> {
+        let mine = |token: &&SessionToken| {
+            token.range.is_none_or(|range| range == self.id || self.parents.contains(&range))
+        };
+        let satisfied =
+            |token: &SessionToken| token.is_satisfied_by(SESSION_VERSION, self.lsn());
+        if tokens.iter().filter(mine).all(satisfied) {
+            Ok(())
+        } else {
+            Err(Error::ReadSessionNotAvailable)
+        }
+    }
+
+    /// One point of the partition's history, for the length of a page.
+    pub fn snapshot(&self, store: &dyn Store) -> Result<PartitionSnapshot, Error> {
+        Ok(PartitionSnapshot { reader: store.snapshot(self.part)? })
+    }
+}
+
+/// An item read from the store.
+#[derive(Debug, Clone)]
+pub struct StoredItem {
+    value: StoredBytes,
+    header: Header,
+    epk_length: usize,
+    json_offset: usize,
+}
+
+impl StoredItem {
+    /// Reads an item's value.
+    pub fn decode(value: StoredBytes) -> Result<Self, Error> {
+        let record = ItemRecord::decode(&value)?;
+        let (header, epk_length) = (record.header, record.epk.len());
+        let json_offset = record.json_offset();
+        Ok(Self { value, header, epk_length, json_offset })
+    }
+
+    /// The engine's notes on the item.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The effective partition key's bytes.
+    pub fn epk(&self) -> &[u8] {
+        &self.value[self.json_offset - self.epk_length..self.json_offset]
+    }
+
+    /// The JSON text with system properties, canonical.
+    pub fn json(&self) -> &[u8] {
+        &self.value[self.json_offset..]
+    }
+
+    /// Bytes in the store.
+    pub fn stored_bytes(&self) -> u64 {
+        self.value.len() as u64
+    }
+
+    /// Whether a reader at this second sees the item under this container default.
+    pub fn is_live(&self, second: u64, container_default: Option<i32>) -> bool {
+        crate::layout::record::expiry(self.header.ts, self.header.ttl, container_default)
+            .is_none_or(|end| second < end)
+    }
+
+    /// The item as an answer, without a copy.
+    pub fn into_body(self) -> ItemBody {
+        ItemBody::new(self.value, self.json_offset, self.header.tag)
+    }
+}
+
+/// One point of a partition's history: what the query and feed modules read from. Nothing here
+/// hides expired items; callers ask [`StoredItem::is_live`].
+pub struct PartitionSnapshot {
+    reader: Box<dyn Reader>,
+}
+
+/// A page of entries and where the next one starts.
+#[derive(Debug, Clone)]
+pub struct Entries<T> {
+    /// In the order of the scan.
+    pub entries: Vec<T>,
+    /// Key to go on after; `None` at the end.
+    pub resume: Option<StoredBytes>,
+}
+
+impl PartitionSnapshot {
+    /// The position of the snapshot.
+    pub fn lsn(&self) -> Lsn {
+        Lsn(self.reader.head().lsn)
+    }
+
+    /// The raw reader, for families of other modules.
+    pub fn reader(&self) -> &dyn Reader {
+        &*self.reader
+    }
+
+    /// The docid of an id.
+    pub fn docid(&self, epk: &EffectivePartitionKey, id: &str) -> Result<Option<DocId>, Error> {
+        let value = self.reader.get(&keys::id(epk, id))?;
+        value.map(|value| keys::docid_of_value(&value).ok_or(Error::Damaged("id entry"))).transpose()
+    }
+
+    /// One item.
+    pub fn item(&self, docid: DocId) -> Result<Option<StoredItem>, Error> {
+        self.reader.get(&keys::item(docid))?.map(StoredItem::decode).transpose()
+    }
+
+    /// Several items, in the order of the docids.
+    pub fn items(&self, docids: &[DocId]) -> Result<Vec<Option<StoredItem>>, Error> {
+        let keys: Vec<Vec<u8>> = docids.iter().map(|&docid| keys::item(docid)).collect();
+        let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let values = self.reader.get_many(&slices)?;
+        values.into_iter().map(|value| value.map(StoredItem::decode).transpose()).collect()
+    }
+
+    /// Items in order of insertion (or from the last back), after `after`, at most `max_rows`
+    /// and about `max_bytes`.
+    pub fn scan_items(
+        &self,
+        after: Option<DocId>,
+        direction: Direction,
+        max_rows: usize,
+        max_bytes: usize,
+    ) -> Result<Entries<(DocId, StoredItem)>, Error> {
+        let mut scan =
+            Scan::range([family::ITEM], Some(keys::family_end(family::ITEM)))
+                .max_rows(max_rows)
+                .max_bytes(max_bytes);
+        scan.direction = direction;
+        scan.resume = after.map(keys::item);
+        let page = self.reader.scan(&scan)?;
+        let entry = |row: orrery_storage::Row| {
+            let docid = keys::docid_of_item(&row.key).ok_or(Error::Damaged("item key"))?;
+            Ok((docid, StoredItem::decode(row.value)?))
+        };
+        let entries = page.rows.into_iter().map(entry).collect::<Result<_, Error>>()?;
+        Ok(Entries { entries, resume: page.resume })
+    }
+
+    /// The docids of a part of the key space in order of keys, with their effective partition
+    /// keys; `after` is the last pair of the page before.
+    pub fn scan_keys(
+        &self,
+        range: &EpkRange,
+        after: Option<(&EffectivePartitionKey, DocId)>,
+        direction: Direction,
+        max_rows: usize,
+    ) -> Result<Entries<(EffectivePartitionKey, DocId)>, Error> {
+        let (from, to) = keys::key_span(range);
+        let mut scan = Scan::range(from, Some(to)).max_rows(max_rows);
+        scan.direction = direction;
+        scan.resume = after.map(|(epk, docid)| keys::key(epk, docid));
+        let page = self.reader.scan(&scan)?;
+        let entry = |row: &orrery_storage::Row| {
+            let (epk, docid) = keys::parts_of_key(&row.key)?;
+            Some((EffectivePartitionKey::from_bytes(epk.to_vec()), docid))
+        };
+        let entries = page
+            .rows
+            .iter()
+            .map(|row| entry(row).ok_or(Error::Damaged("key entry")))
+            .collect::<Result<_, Error>>()?;
+        Ok(Entries { entries, resume: page.resume })
+    }
+
+    /// Index entries between two keys (see [`crate::layout::term`]); `resume` is the last key of
+    /// the page before. The entries are the encoded value and the docid.
+    pub fn scan_terms(
+        &self,
+        from: Vec<u8>,
+        to: Option<Vec<u8>>,
+        direction: Direction,
+        resume: Option<Vec<u8>>,
+        max_rows: usize,
+    ) -> Result<Entries<(Vec<u8>, DocId)>, Error> {
+        let mut scan = Scan::range(from, to).max_rows(max_rows);
+        scan.direction = direction;
+        scan.resume = resume;
+        let page = self.reader.scan(&scan)?;
+        let entry = |row: &orrery_storage::Row| {
+            term::parts(&row.key).map(|(value, docid)| (value.to_vec(), docid))
+        };
+        let entries = page
+            .rows
+            .iter()
+            .map(|row| entry(row).ok_or(Error::Damaged("index term")))
+            .collect::<Result<_, Error>>()?;
+        Ok(Entries { entries, resume: page.resume })
+    }
+}

@@ -1,0 +1,133 @@
+//! The record of a container's partitions: which part of the store owns which part of the key
+//! space. It also carries the definition, so that an engine that opens a store can serve all
+//! containers before any catalog is asked.
+//!
+//! Key: `p`, database u32, container u32; value: canonical JSON.
+
+use orrery_model::container::ContainerSpec;
+use orrery_model::epk::{EffectivePartitionKey, EpkRange};
+use orrery_model::ids::PartitionKeyRangeId;
+use orrery_model::json;
+use orrery_model::limits::Limits;
+use orrery_model::value::{Object, Value};
+use orrery_storage::PartId;
+
+use crate::account::MAP;
+use crate::error::Error;
+
+/// A container as it is kept in the account's part.
+#[derive(Debug, Clone)]
+pub struct MapRecord {
+    /// The database's number.
+    pub database: u32,
+    /// The container's number.
+    pub container: u32,
+    /// `dbs/a/colls/b`.
+    pub alt_path: String,
+    /// The definition as JSON.
+    pub spec: Value<'static>,
+    /// Changes of the indexing policy so far.
+    pub index_version: u32,
+    /// Changes of the map so far.
+    pub version: u64,
+    /// The id of the next new range.
+    pub next_range: u32,
+    /// The ranges that tile the key space.
+    pub ranges: Vec<RangeRecord>,
+}
+
+/// One partition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RangeRecord {
+    /// Its range's id.
+    pub id: PartitionKeyRangeId,
+    /// Its part.
+    pub part: PartId,
+    /// Its key space.
+    pub range: EpkRange,
+    /// All ancestors.
+    pub parents: Vec<PartitionKeyRangeId>,
+    /// The version of the map that brought it.
+    pub since: u64,
+}
+
+impl MapRecord {
+    /// The record's key.
+    pub fn key(database: u32, container: u32) -> Vec<u8> {
+        let mut key = vec![MAP];
+        key.extend_from_slice(&database.to_be_bytes());
+        key.extend_from_slice(&container.to_be_bytes());
+        key
+    }
+
+    /// The record's value.
+    pub fn encode(&self) -> Vec<u8> {
+        let ranges: Vec<Value<'_>> = self.ranges.iter().map(RangeRecord::to_value).collect();
+        let record = Object::from_iter([
+            ("path", Value::from(self.alt_path.as_str())),
+            ("spec", self.spec.borrowed()),
+            ("indexVersion", Value::from(self.index_version)),
+            ("version", Value::from(self.version)),
+            ("nextRange", Value::from(self.next_range)),
+            ("ranges", Value::Array(ranges)),
+        ]);
+        let mut text = Vec::new();
+        json::write(&Value::Object(record), &mut text);
+        text
+    }
+
+    /// Reads a record.
+    pub fn decode(key: &[u8], value: &[u8]) -> Result<Self, Error> {
+        Self::read(key, value).ok_or(Error::Damaged("partition map"))
+    }
+
+    fn read(key: &[u8], value: &[u8]) -> Option<Self> {
+        let (database, container) = key.strip_prefix(&[MAP])?.split_first_chunk::<4>()?;
+        let record = json::parse(value).ok()?;
+        let number = |name: &str| u64::try_from(record.member(name).as_i64()?).ok();
+        let ranges = record.member("ranges").as_array()?.iter();
+        Some(Self {
+            database: u32::from_be_bytes(*database),
+            container: u32::from_be_bytes(container.try_into().ok()?),
+            alt_path: record.member("path").as_str()?.to_owned(),
+            spec: record.member("spec").clone().into_owned(),
+            index_version: number("indexVersion")?.try_into().ok()?,
+            version: number("version")?,
+            next_range: number("nextRange")?.try_into().ok()?,
+            ranges: ranges.map(RangeRecord::from_value).collect::<Option<_>>()?,
+        })
+    }
+
+    /// The definition.
+    pub fn container_spec(&self, limits: &Limits) -> Result<ContainerSpec, Error> {
+        ContainerSpec::parse(&self.spec, limits).map_err(|_| Error::Damaged("container"))
+    }
+}
+
+impl RangeRecord {
+    fn to_value(&self) -> Value<'static> {
+        let parents: Vec<Value<'_>> = self.parents.iter().map(|id| Value::from(id.0)).collect();
+        Value::Object(Object::from_iter([
+            ("id", Value::from(self.id.0)),
+            ("part", Value::from(self.part.0)),
+            ("min", Value::from(self.range.min.to_hex())),
+            ("max", Value::from(self.range.max.to_hex())),
+            ("parents", Value::Array(parents)),
+            ("since", Value::from(self.since)),
+        ]))
+        .into_owned()
+    }
+
+    fn from_value(value: &Value<'_>) -> Option<Self> {
+        let number = |value: &Value<'_>| u64::try_from(value.as_i64()?).ok();
+        let range = |value: &Value<'_>| Some(PartitionKeyRangeId(number(value)?.try_into().ok()?));
+        let epk = |name: &str| EffectivePartitionKey::from_hex(value.member(name).as_str()?);
+        Some(Self {
+            id: range(value.member("id"))?,
+            part: PartId(number(value.member("part"))?),
+            range: EpkRange::new(epk("min")?, epk("max")?),
+            parents: value.member("parents").as_array()?.iter().map(range).collect::<Option<_>>()?,
+            since: number(value.member("since"))?,
+        })
+    }
+}

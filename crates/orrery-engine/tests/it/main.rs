@@ -1,0 +1,8 @@
+//! The engine from outside: one module per behaviour.
+
+mod change_feed;
+mod harness;
+mod items;
+mod random;
+mod recovery;
+mod ttl;
