@@ -2,11 +2,11 @@
 
 use super::{Arguments, answer};
 use crate::eval::Val;
+use orrery_model::rid::ResourceId;
 
-/// The low part of the item's number, read from its `_rid`: the last 8 of 16 bytes, of which the
-/// upper byte says what kind of resource it is (protocol: section 5).
+/// The item's number, read from its `_rid` (protocol: section 5).
 pub(super) fn document_id<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let item = call.get(0);
     let Some(rid) = item.member("_rid").as_str() else { return Val::UNDEFINED };
-    answer(crate::rid::document_number(rid))
+    answer(ResourceId::parse(rid).ok().and_then(|rid| rid.number()))
 }

@@ -24,7 +24,7 @@ pub(crate) fn distance<'e>(function: DistanceFunction, left: &Value<'_>, right: 
         DistanceFunction::Euclidean => apart.sqrt(),
         // A zero vector is similar to nothing.
         DistanceFunction::Cosine if left_square == 0.0 || right_square == 0.0 => 0.0,
-        DistanceFunction::Cosine => product / (left_square.sqrt() * right_square.sqrt()),
+        DistanceFunction::Cosine => product / (left_square * right_square).sqrt(),
     })
 }
 

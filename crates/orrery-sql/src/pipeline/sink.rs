@@ -347,6 +347,10 @@ impl<'p> Sink<'p> {
 
     fn finish_groups(&mut self, grouping: &'p Grouping, groups: Groups, run: &Run<'_>) -> Result<Flow, ExecutionError> {
         let program = self.program;
+        if let Some(seen) = &mut self.distinct {
+            // It may have served an inner DISTINCT.
+            seen.clear();
+        }
         let nothing = Value::Undefined;
         let outer = Frame::outermost(Binding::Value(&nothing));
         let mut rows = Vec::new();

@@ -11,7 +11,8 @@ pub(super) fn format(moment: Moment, pattern: &str) -> String {
     let mut rest = pattern;
     while let Some(letter) = rest.chars().next() {
         if letter == '\\' {
-            let mut letters = rest.chars().skip(1);
+            let mut letters = rest.chars();
+            letters.next();
             if let Some(literal) = letters.next() {
                 out.push(literal);
             }
