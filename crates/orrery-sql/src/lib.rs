@@ -12,5 +12,6 @@ pub mod parser;
 pub mod pipeline;
 pub mod printer;
 pub mod program;
+pub mod routing;
 pub mod signatures;
 pub mod visit;
