@@ -10,6 +10,7 @@ mod functions;
 pub mod lexer;
 pub mod parser;
 pub mod pipeline;
+pub mod plan;
 pub mod printer;
 pub mod program;
 pub mod routing;
