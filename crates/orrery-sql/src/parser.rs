@@ -200,31 +200,31 @@ impl<'a> Parser<'a> {
         self.nesting -= 1;
         result
     }
+}
 
-    /// A new expression, its height checked.
-    fn node(&self, kind: ExprKind, span: Span, height: u32) -> Parsed<Node> {
-        self.bounded(High {
-            part: Box::new(Expr { kind, span }),
-            height,
-        })
+/// A new expression, its height checked.
+fn node(kind: ExprKind, span: Span, height: u32) -> Parsed<Node> {
+    bounded(High {
+        part: Box::new(Expr { kind, span }),
+        height,
+    })
+}
+
+/// `node`, its height checked.
+fn bounded(node: Node) -> Parsed<Node> {
+    if node.height > MAX_HEIGHT {
+        too_deep()
+    } else {
+        Ok(node)
     }
+}
 
-    /// `node`, its height checked.
-    fn bounded(&self, node: Node) -> Parsed<Node> {
-        if node.height > MAX_HEIGHT {
-            too_deep()
-        } else {
-            Ok(node)
-        }
-    }
-
-    /// Checks the height of a new part.
-    fn high<T>(&self, part: T, height: u32) -> Parsed<High<T>> {
-        if height > MAX_HEIGHT {
-            too_deep()
-        } else {
-            Ok(High { part, height })
-        }
+/// Checks the height of a new part.
+fn high<T>(part: T, height: u32) -> Parsed<High<T>> {
+    if height > MAX_HEIGHT {
+        too_deep()
+    } else {
+        Ok(High { part, height })
     }
 }
 

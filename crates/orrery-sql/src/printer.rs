@@ -2,8 +2,8 @@
 //! clause, every operator in parentheses, strings in double quotes, names as they were written.
 
 use crate::ast::{
-    BinaryOp, Count, CountValue, Expr, ExprKind, From, Input, OffsetLimit, OrderBy, Projection,
-    Query, Select, Source, Span, Step, SubqueryKind, UnaryOp,
+    BinaryOp, Count, CountValue, Expr, ExprKind, From, Ident, Input, OffsetLimit, OrderBy,
+    Projection, Query, Select, Source, Span, Step, SubqueryKind, UnaryOp,
 };
 use crate::errors::write_string;
 use crate::lexer::{Symbol, TokenKind, tokens};
@@ -107,10 +107,25 @@ impl<'a> Printer<'a> {
                     self.separate(place);
                     self.expr(&item.expr);
                     if let Some(alias) = &item.alias {
-                        let _ = write!(self.out, " AS {}", alias.name);
+                        self.out.push_str(" AS ");
+                        self.alias(alias);
                     }
                 }
             }
+        }
+    }
+
+    /// A name, or the string that an alias may be.
+    fn alias(&mut self, alias: &Ident) {
+        let quoted = self
+            .text
+            .as_bytes()
+            .get(alias.span.start as usize)
+            .is_some_and(|first| matches!(first, b'"' | b'\''));
+        if quoted {
+            write_string(&mut self.out, &alias.name);
+        } else {
+            self.out.push_str(&alias.name);
         }
     }
 
@@ -426,8 +441,12 @@ pub fn number_text(number: Number) -> String {
         Number::Int(integer) => return integer.to_string(),
         Number::Double(value) => value,
     };
-    if !value.is_finite() {
-        return value.to_string();
+    if value.is_nan() {
+        return "NaN".to_owned();
+    }
+    if value.is_infinite() {
+        // No literal is negative.
+        return if value > 0.0 { "Infinity" } else { "-Infinity" }.to_owned();
     }
     let scientific = format!("{value:.16e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -112,9 +112,9 @@ impl<'a> Binder<'a> {
             Projection::Star(span) => self.star(query, *span),
             Projection::Value(expr) => self.expr(expr, Place::Select),
             Projection::List(items) => {
-                items
-                    .iter()
-                    .for_each(|item| self.expr(&item.expr, Place::Select));
+                for item in items {
+                    self.expr(&item.expr, Place::Select);
+                }
             }
         }
         let own = self.scopes.last().map(Vec::as_slice).unwrap_or_default();
@@ -203,7 +203,9 @@ impl<'a> Binder<'a> {
                 } else {
                     Place::UdfArgument
                 };
-                args.iter().for_each(|argument| self.expr(argument, place));
+                for argument in args {
+                    self.expr(argument, place);
+                }
             }
             ExprKind::Subquery(_, query) => self.query(query, true),
             ExprKind::Let { name, value, body } => {
@@ -221,7 +223,9 @@ impl<'a> Binder<'a> {
         let aggregate = built_in.is_some_and(BuiltIn::is_aggregate);
         // An aggregate inside an aggregate is SC2101 alone.
         let inside = if aggregate { Place::Select } else { place };
-        args.iter().for_each(|argument| self.expr(argument, inside));
+        for argument in args {
+            self.expr(argument, inside);
+        }
         let Some(built_in) = built_in.filter(|built_in| *built_in != BuiltIn::Rrf) else {
             let message = format!(
                 "'{}' is not a recognized built-in function name.",
@@ -273,8 +277,9 @@ impl<'a> Binder<'a> {
         let ExprKind::Call { name, args } = &score.kind else {
             return;
         };
-        args.iter()
-            .for_each(|argument| self.expr(argument, Place::Other));
+        for argument in args {
+            self.expr(argument, Place::Other);
+        }
         let Some(built_in) = BuiltIn::lookup(&name.name) else {
             return;
         };

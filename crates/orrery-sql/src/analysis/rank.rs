@@ -80,7 +80,7 @@ fn fusion<'a>(order_by: &OrderBy, call: &'a Expr) -> Result<Option<Scores<'a>>, 
     visit::children(call, &mut |argument| components.push(argument));
     let weights = components
         .pop_if(|last| scored(last).is_none())
-        .map(|last| weights(last));
+        .map(weights);
     let all_scores = components.iter().all(|component| {
         matches!(
             scored(component),

@@ -1,6 +1,6 @@
 //! The clauses of a query.
 
-use super::{High, Parsed, Parser, is_name};
+use super::{High, Parsed, Parser, high, is_name};
 use crate::ast::{
     Count, CountValue, Expr, From, Input, OffsetLimit, OrderBy, OrderKey, Projection, Query,
     Select, SelectItem, Source, Step,
@@ -55,7 +55,7 @@ impl Parser<'_> {
             page,
             span: self.span_from(start),
         });
-        self.high(query, height + 1)
+        high(query, height + 1)
     }
 
     /// At least one expression, separated by commas.
@@ -175,7 +175,7 @@ impl Parser<'_> {
             height = height.max(source.height);
             sources.push(source.part);
             if !self.take_word(Word::Join) {
-                return self.high(
+                return high(
                     From {
                         sources,
                         span: self.span_from(start),
@@ -275,7 +275,7 @@ impl Parser<'_> {
             page: None,
             span,
         };
-        self.high(Input::Subquery(Box::new(query)), call.height + 1)
+        high(Input::Subquery(Box::new(query)), call.height + 1)
     }
 
     fn bracket_step(&mut self) -> Parsed<Step> {

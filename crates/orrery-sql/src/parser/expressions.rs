@@ -1,6 +1,7 @@
 //! Expressions, loosest operator first (query-language: section 3).
 
-use super::{High, Node, Parsed, Parser, is_name};
+use super::height::binary;
+use super::{High, Node, Parsed, Parser, is_name, node};
 use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Span, SubqueryKind, UnaryOp};
 use crate::lexer::{Symbol, TokenKind, Word, unescape};
 use orrery_model::value::{Number, Value};
@@ -57,7 +58,7 @@ impl Parser<'_> {
         };
         let height = condition.height.max(yes.height).max(no.height) + 1;
         let kind = ExprKind::Conditional(condition.part, yes.part, no.part);
-        self.node(kind, span, height)
+        node(kind, span, height)
     }
 
     fn coalesce(&mut self, first: First) -> Parsed<Node> {
@@ -66,7 +67,7 @@ impl Parser<'_> {
             return Ok(left);
         }
         let right = self.nested(|parser| parser.coalesce(None))?;
-        self.binary(BinaryOp::Coalesce, left, right)
+        binary(BinaryOp::Coalesce, left, right)
     }
 
     /// A bare BETWEEN, or ANDs and ORs: BETWEEN cannot be an operand of them.
@@ -80,7 +81,7 @@ impl Parser<'_> {
         while self.take_word(Word::Or) {
             let operand = self.comparison(None)?;
             let right = self.and(operand)?;
-            left = self.binary(BinaryOp::Or, left, right)?;
+            left = binary(BinaryOp::Or, left, right)?;
         }
         Ok(left)
     }
@@ -90,7 +91,7 @@ impl Parser<'_> {
         while self.take_word(Word::And) {
             let operand = self.comparison(None)?;
             let right = self.test(operand)?;
-            left = self.binary(BinaryOp::And, left, right)?;
+            left = binary(BinaryOp::And, left, right)?;
         }
         Ok(left)
     }
@@ -117,7 +118,7 @@ impl Parser<'_> {
             low: low.part,
             high: high.part,
         };
-        self.node(kind, span, height)
+        node(kind, span, height)
     }
 
     /// `[NOT] IN` or `[NOT] LIKE` after an operand, or the operand alone.
@@ -141,7 +142,7 @@ impl Parser<'_> {
         self.expect_symbol(Symbol::CloseParenthesis)?;
         let span = self.span_from(value.part.span.start);
         let height = value.height.max(list.height) + 1;
-        self.node(
+        node(
             ExprKind::In {
                 negated,
                 value: value.part,
@@ -171,7 +172,7 @@ impl Parser<'_> {
             pattern: pattern.part,
             escape,
         };
-        self.node(kind, span, height)
+        node(kind, span, height)
     }
 
     /// The operators from comparison down.
@@ -193,7 +194,7 @@ impl Parser<'_> {
             let operand = self.unary()?;
             // At most four levels deep: one for each level of binding.
             let right = self.infix_chain(operand, level + 1)?;
-            left = self.binary(op, left, right)?;
+            left = binary(op, left, right)?;
         }
         Ok(left)
     }
@@ -217,7 +218,7 @@ impl Parser<'_> {
             end: operand.part.span.end,
         };
         let height = operand.height + 1;
-        self.node(ExprKind::Unary(op, operand.part), span, height)
+        node(ExprKind::Unary(op, operand.part), span, height)
     }
 
     /// `.name` and `[index]` after a primary expression.
@@ -227,7 +228,7 @@ impl Parser<'_> {
             if self.take_symbol(Symbol::Dot) {
                 let name = self.name()?.name;
                 let kind = ExprKind::Member(inner.part, name);
-                inner = self.node(kind, self.span_from(start), inner.height + 1)?;
+                inner = node(kind, self.span_from(start), inner.height + 1)?;
             } else if self.take_symbol(Symbol::OpenBracket) {
                 let index = self.expression()?;
                 self.expect_symbol(Symbol::CloseBracket)?;
@@ -241,7 +242,7 @@ impl Parser<'_> {
                         ExprKind::Index(inner.part, Box::new(Expr { kind, span }))
                     }
                 };
-                inner = self.node(kind, self.span_from(start), height)?;
+                inner = node(kind, self.span_from(start), height)?;
             } else {
                 return Ok(inner);
             }
@@ -345,13 +346,13 @@ impl Parser<'_> {
             value: value.part,
             body: body.part,
         };
-        self.node(kind, self.span_from(start), height)
+        node(kind, self.span_from(start), height)
     }
 
     fn subquery(&mut self, kind: SubqueryKind) -> Parsed<Node> {
         let query = self.query()?;
         let span = query.part.span;
-        self.node(ExprKind::Subquery(kind, query.part), span, query.height + 1)
+        node(ExprKind::Subquery(kind, query.part), span, query.height + 1)
     }
 
     /// A word and a query in parentheses.
@@ -395,7 +396,7 @@ impl Parser<'_> {
             span,
         };
         let args = self.arguments()?;
-        self.node(
+        node(
             ExprKind::Call {
                 name,
                 args: args.part,
@@ -410,7 +411,7 @@ impl Parser<'_> {
         self.expect_symbol(Symbol::Dot)?;
         let name = self.name()?;
         let args = self.arguments()?;
-        self.node(
+        node(
             ExprKind::Udf {
                 name,
                 args: args.part,
@@ -443,7 +444,7 @@ impl Parser<'_> {
             items = self.expressions()?;
         }
         self.expect_symbol(Symbol::CloseBracket)?;
-        self.node(
+        node(
             ExprKind::Array(items.part),
             self.span_from(start),
             items.height + 1,
@@ -467,7 +468,7 @@ impl Parser<'_> {
             }
         }
         self.expect_symbol(Symbol::CloseBrace)?;
-        self.node(ExprKind::Object(members), self.span_from(start), height + 1)
+        node(ExprKind::Object(members), self.span_from(start), height + 1)
     }
 
     fn member_name(&mut self) -> Parsed<String> {

@@ -3,7 +3,7 @@
 //! `a OR b OR c …` grows to the left. AND, OR and `||` are associative, undefined operands
 //! included, so a chain of them that became high is rebuilt as a balanced tree.
 
-use super::{High, MAX_HEIGHT, Node, Parsed, Parser};
+use super::{High, MAX_HEIGHT, Node, Parsed, bounded};
 use crate::ast::{BinaryOp, Expr, ExprKind, Query, Span};
 use crate::visit;
 
@@ -12,17 +12,15 @@ const KEPT: u32 = 64;
 
 const _: () = assert!(KEPT < MAX_HEIGHT / 2);
 
-impl Parser<'_> {
-    /// `left op right`.
-    pub(super) fn binary(&self, op: BinaryOp, left: Node, right: Node) -> Parsed<Node> {
-        let height = left.height.max(right.height) + 1;
-        let expr = Box::new(join(op, left.part, right.part));
-        let associative = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Concat);
-        if associative && height > KEPT && spine(op, &expr) > KEPT {
-            return self.bounded(balance(op, expr));
-        }
-        self.bounded(High { part: expr, height })
+/// `left op right`.
+pub(super) fn binary(op: BinaryOp, left: Node, right: Node) -> Parsed<Node> {
+    let height = left.height.max(right.height) + 1;
+    let expr = Box::new(join(op, left.part, right.part));
+    let associative = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Concat);
+    if associative && height > KEPT && spine(op, &expr) > KEPT {
+        return bounded(balance(op, expr));
     }
+    bounded(High { part: expr, height })
 }
 
 fn join(op: BinaryOp, left: Box<Expr>, right: Box<Expr>) -> Expr {

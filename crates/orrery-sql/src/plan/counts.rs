@@ -20,12 +20,12 @@ pub struct Counts {
 /// is not negative (query-language: section 7.6).
 pub fn counts(query: &Query, parameters: &Parameters) -> Result<Counts, SqlErrors> {
     let mut errors = Vec::new();
-    let mut read = |count: &Count, code, message| match value(count, parameters) {
-        Some(value) => Some(value),
-        None => {
+    let mut read = |count: &Count, code, message| {
+        let found = value(count, parameters);
+        if found.is_none() {
             errors.push(SqlError::new(code, message, count.span));
-            None
         }
+        found
     };
     let top = query.select.top.as_ref().and_then(|top| {
         read(
@@ -61,5 +61,5 @@ fn value(count: &Count, parameters: &Parameters) -> Option<u64> {
         Number::Double(value) if value >= 0.0 && value.fract() == 0.0 => value as u64,
         Number::Double(_) => return None,
     };
-    (whole <= u64::from(u32::MAX)).then_some(whole)
+    u32::try_from(whole).ok().map(u64::from)
 }

@@ -99,19 +99,19 @@ fn write_info(out: &mut String, info: &QueryInfo) {
     });
     out.push_str(",\"orderByExpressions\":");
     write_list(out, &info.order_by, |out, (text, _)| {
-        write_string(out, text)
+        write_string(out, text);
     });
     out.push_str(",\"groupByExpressions\":");
     write_list(out, &info.group_by_expressions, |out, text| {
-        write_string(out, text)
+        write_string(out, text);
     });
     out.push_str(",\"groupByAliases\":");
     write_list(out, &info.group_by_aliases, |out, (alias, _)| {
-        write_string(out, alias)
+        write_string(out, alias);
     });
     out.push_str(",\"aggregates\":");
     write_list(out, &info.aggregates, |out, aggregate| {
-        write_string(out, aggregate_type(*aggregate))
+        write_string(out, aggregate_type(*aggregate));
     });
     out.push_str(",\"groupByAliasToAggregateType\":{");
     for (place, (alias, aggregate)) in info.group_by_aliases.iter().enumerate() {
@@ -149,7 +149,7 @@ fn write_hybrid(out: &mut String, info: &HybridInfo) {
     out.push_str(",\"componentWeights\":");
     let weights = info.weights.as_deref().unwrap_or_default();
     write_list(out, weights, |out, weight| {
-        out.push_str(&number_text(Number::Double(*weight)))
+        out.push_str(&number_text(Number::Double(*weight)));
     });
     out.push(',');
     write_count(out, "skip", info.skip);

@@ -25,13 +25,13 @@ impl Planner<'_> {
     }
 
     /// `\nFROM …`, or nothing.
-    pub(super) fn from_text(&self) -> String {
+    pub(super) fn from_clause(&self) -> String {
         let from = self.query.from.as_ref();
         from.map(|from| format!("\n{}", Printer::from_text(self.text, from)))
             .unwrap_or_default()
     }
 
-    fn where_text(&self) -> String {
+    fn where_clause(&self) -> String {
         let filter = self.query.filter.as_ref();
         filter
             .map(|filter| format!("\nWHERE {}", self.expr(filter)))
@@ -39,7 +39,7 @@ impl Planner<'_> {
     }
 
     /// WHERE with the client's filter, and for SELECT VALUE with the row's own existence.
-    pub(super) fn filtered_where_text(&self) -> String {
+    pub(super) fn filtered_clause(&self) -> String {
         let mut filter = match &self.query.filter {
             Some(filter) => format!("({} AND {FILTER})", self.expr(filter)),
             None => FILTER.to_owned(),
@@ -50,7 +50,7 @@ impl Planner<'_> {
         format!("\nWHERE {filter}")
     }
 
-    fn group_by_text(&self) -> String {
+    fn group_by_clause(&self) -> String {
         let keys: Vec<String> = self
             .query
             .group_by
@@ -64,7 +64,7 @@ impl Planner<'_> {
         }
     }
 
-    fn order_by_text(&self) -> String {
+    fn order_by_clause(&self) -> String {
         let mut out = String::new();
         for key in self
             .query
@@ -110,9 +110,9 @@ impl Planner<'_> {
             self.root(),
             items.join(", "),
             self.payload(),
-            self.from_text(),
-            self.filtered_where_text(),
-            self.order_by_text()
+            self.from_clause(),
+            self.filtered_clause(),
+            self.order_by_clause()
         );
         if !self.query.select.distinct {
             out.push_str(&page_text(info));
@@ -132,9 +132,9 @@ impl Planner<'_> {
             "SELECT {}{before}{}{after}{}{}{}",
             self.distinct_word(),
             self.payload(),
-            self.from_text(),
-            self.where_text(),
-            self.order_by_text()
+            self.from_clause(),
+            self.where_clause(),
+            self.order_by_clause()
         )
     }
 
@@ -150,9 +150,9 @@ impl Planner<'_> {
             "SELECT [{}] AS groupByItems, {} AS payload{}{}{}",
             keys.join(", "),
             self.payload(),
-            self.from_text(),
-            self.where_text(),
-            self.group_by_text()
+            self.from_clause(),
+            self.where_clause(),
+            self.group_by_clause()
         )
     }
 

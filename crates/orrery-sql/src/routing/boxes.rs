@@ -87,11 +87,9 @@ impl Reader<'_> {
         }
         match &expr.kind {
             ExprKind::Binary(BinaryOp::And, left, right) => {
-                self.and(self.boxes(left), self.boxes(right))
+                and(self.boxes(left), self.boxes(right))
             }
-            ExprKind::Binary(BinaryOp::Or, left, right) => {
-                self.or(self.boxes(left), self.boxes(right))
-            }
+            ExprKind::Binary(BinaryOp::Or, left, right) => or(self.boxes(left), self.boxes(right)),
             ExprKind::Binary(op, left, right) => self
                 .comparison(*op, left, right)
                 .or_else(|| self.comparison(mirrored(*op)?, right, left))
@@ -108,7 +106,7 @@ impl Reader<'_> {
                 high,
             } => {
                 let half = |op, bound| self.comparison(op, value, bound).unwrap_or(Boxes::All);
-                self.and(
+                and(
                     half(BinaryOp::GreaterOrEqual, low),
                     half(BinaryOp::LessOrEqual, high),
                 )
@@ -240,45 +238,45 @@ impl Reader<'_> {
             _ => None,
         }
     }
+}
 
-    fn and(&self, left: Boxes, right: Boxes) -> Boxes {
-        let (left, right) = match (left, right) {
-            (Boxes::All, other) | (other, Boxes::All) => return other,
-            (Boxes::Some(left), Boxes::Some(right)) => (left, right),
-        };
-        if left.len().saturating_mul(right.len()) > MAX_BOXES {
-            // Either side alone is true enough; the shorter one says more.
-            return Boxes::Some(if left.len() <= right.len() {
-                left
-            } else {
-                right
-            });
-        }
-        let pairs = left
-            .iter()
-            .flat_map(|left| right.iter().map(move |right| (left, right)));
-        Boxes::Some(without_repeats(
-            pairs
-                .filter_map(|(left, right)| intersect(left, right))
-                .collect(),
-        ))
+fn and(left: Boxes, right: Boxes) -> Boxes {
+    let (left, right) = match (left, right) {
+        (Boxes::All, other) | (other, Boxes::All) => return other,
+        (Boxes::Some(left), Boxes::Some(right)) => (left, right),
+    };
+    if left.len().saturating_mul(right.len()) > MAX_BOXES {
+        // Either side alone is true enough; the shorter one says more.
+        return Boxes::Some(if left.len() <= right.len() {
+            left
+        } else {
+            right
+        });
     }
+    let pairs = left
+        .iter()
+        .flat_map(|left| right.iter().map(move |right| (left, right)));
+    Boxes::Some(without_repeats(
+        pairs
+            .filter_map(|(left, right)| intersect(left, right))
+            .collect(),
+    ))
+}
 
-    fn or(&self, left: Boxes, right: Boxes) -> Boxes {
-        let (Boxes::Some(mut all), Boxes::Some(right)) = (left, right) else {
-            return Boxes::All;
-        };
-        all.extend(right);
-        // A union in which only some boxes know the first path narrows nothing (recorded).
-        let known = all
-            .iter()
-            .filter(|one| one.first().is_some_and(Option::is_some))
-            .count();
-        if all.len() > MAX_BOXES || (known > 0 && known < all.len()) {
-            return Boxes::All;
-        }
-        Boxes::Some(without_repeats(all))
+fn or(left: Boxes, right: Boxes) -> Boxes {
+    let (Boxes::Some(mut all), Boxes::Some(right)) = (left, right) else {
+        return Boxes::All;
+    };
+    all.extend(right);
+    // A union in which only some boxes know the first path narrows nothing (recorded).
+    let known = all
+        .iter()
+        .filter(|one| one.first().is_some_and(Option::is_some))
+        .count();
+    if all.len() > MAX_BOXES || (known > 0 && known < all.len()) {
+        return Boxes::All;
     }
+    Boxes::Some(without_repeats(all))
 }
 
 fn intersect(left: &OneBox, right: &OneBox) -> Option<OneBox> {
