@@ -9,9 +9,11 @@
 //! * `view`: what readers see, moved on when a sync is done;
 //! * `keeper`: the background thread (relaxed syncs, callbacks, the durable mark);
 //! * `reclaim`: deletes the keys of dropped parts;
+//! * `flush`: leaves little to replay for the next start;
 //! * `journal`, `keys`, `recovery`: the disk.
 
 mod append;
+mod flush;
 mod journal;
 mod keeper;
 mod keys;
@@ -39,6 +41,7 @@ use crate::scan::{Page, Scan};
 use crate::store::{Begin, Reader, Resolution, Store};
 
 use append::{Appending, Moves, Record};
+use flush::JournalCut;
 use journal::Journal;
 use metrics::Counters;
 use reclaim::Reclaiming;
@@ -111,6 +114,8 @@ struct Core {
     /// Set once by the first failed write or sync; nothing is accepted from then on.
     stop: OnceLock<Stop>,
     closed: AtomicBool,
+    /// Behind the engine: see there.
+    journal_cut: JournalCut,
     /// Last, so that the lock outlives the engine.
     folder: Folder,
 }
@@ -355,7 +360,7 @@ impl Store for FjallStore {
     }
 
     fn close(&self) -> Result<(), StoreError> {
-        self.core.closed.store(true, Ordering::Release);
+        let first = !self.core.closed.swap(true, Ordering::AcqRel);
         let result = self.core.sync_rest();
         self.core.finish_keeper();
         if let Some(keeper) = lock(&self.keeper).take() {
@@ -363,6 +368,12 @@ impl Store for FjallStore {
             let _ = keeper.join();
         }
         reclaim::finish(&self.core);
+        if first {
+            // What reclaiming appended last is covered too.
+            result?;
+            self.core.sync_rest()?;
+            return self.core.flush_for_close();
+        }
         result
     }
 }

@@ -148,7 +148,8 @@ impl Core {
         let start = Instant::now();
         let mut naps = 0u32;
         while !self.has_room() {
-            if naps % NAPS_BETWEEN_CHECKS == 0 {
+            self.check_running()?;
+            if naps.is_multiple_of(NAPS_BETWEEN_CHECKS) {
                 self.check_workers()?;
             }
             naps = naps.wrapping_add(1);
@@ -165,8 +166,8 @@ impl Core {
     }
 
     /// Notices that a background thread of the engine died: nothing will make room then.
-    fn check_workers(&self) -> Result<(), StoreError> {
-        self.check_running()?;
+    pub(super) fn check_workers(&self) -> Result<(), StoreError> {
+        self.check_intact()?;
         self.database
             .persist(PersistMode::Buffer)
             .map_err(|error| self.stop(&self.failure("waiting for room to write", error)))

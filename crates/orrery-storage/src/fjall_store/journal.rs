@@ -42,6 +42,11 @@ impl Journal {
         Ok(true)
     }
 
+    /// The active journal's path, if there is one.
+    pub(super) fn active_path(&self) -> io::Result<Option<PathBuf>> {
+        Ok(self.highest_number()?.map(|number| self.path(number)))
+    }
+
     fn find_active(&mut self) -> io::Result<()> {
         if let Some((number, _)) = &self.active
             && !self.path(number + 1).try_exists()?

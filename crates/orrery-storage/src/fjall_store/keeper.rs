@@ -1,5 +1,5 @@
-//! The background thread: leads syncs that nobody waits for, and keeps the durable mark. It
-//! sleeps without a timer while there is nothing to do.
+//! The background thread: leads syncs that nobody waits for, keeps the durable mark, and
+//! tidies up when nothing is written. It sleeps without a timer while there is nothing to do.
 
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
@@ -14,6 +14,8 @@ use super::Core;
 const RELAXED_DELAY: Duration = Duration::from_millis(100);
 /// How long the durable mark may lag.
 const MARK_DELAY: Duration = Duration::from_secs(1);
+/// How long nothing is written before the memtable is written out.
+const IDLE_DELAY: Duration = Duration::from_secs(5);
 
 pub(super) fn start(core: &Arc<Core>) -> Result<JoinHandle<()>, StoreError> {
     let core = Arc::clone(core);
@@ -42,6 +44,7 @@ impl Core {
     fn keep(&self) {
         let mut sync_at = None;
         let mut mark_at = None;
+        let mut idle_at = None;
         let mut syncing = lock(&self.syncing);
         while !syncing.finished && self.stop.get().is_none() {
             let now = Instant::now();
@@ -50,6 +53,7 @@ impl Core {
             }
             if syncing.mark_lags {
                 mark_at.get_or_insert(now + MARK_DELAY);
+                idle_at = Some(now + IDLE_DELAY);
             }
             let sync_is_due = sync_at.is_some_and(|at| at <= now);
             if syncing.led {
@@ -73,9 +77,20 @@ impl Core {
                 syncing = lock(&self.syncing);
                 continue;
             }
-            let next = sync_at.into_iter().chain(mark_at).min();
+            if idle_at.is_some_and(|at| at <= now) {
+                idle_at = None;
+                drop(syncing);
+                self.flush_idle();
+                syncing = lock(&self.syncing);
+                continue;
+            }
+            let next = [sync_at, mark_at, idle_at].into_iter().flatten().min();
             syncing = match next {
-                Some(at) => park_for(&self.keeper_wanted, syncing, at - now),
+                Some(at) => park_for(
+                    &self.keeper_wanted,
+                    syncing,
+                    at.saturating_duration_since(now),
+                ),
                 None => park(&self.keeper_wanted, syncing),
             };
         }

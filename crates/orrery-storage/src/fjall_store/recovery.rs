@@ -12,6 +12,7 @@ use crate::folder::Folder;
 use crate::part::{Head, PartId};
 
 use super::append::Appending;
+use super::flush::JournalCut;
 use super::journal::Journal;
 use super::keys::{commits_key, decode_head, dropped_prefix, heads_prefix, record_part};
 use super::reclaim::Reclaiming;
@@ -73,6 +74,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Core, StoreError> {
         closed: false.into(),
         database,
         data,
+        journal_cut: JournalCut::new(folder.engine_path()),
         folder,
     })
 }

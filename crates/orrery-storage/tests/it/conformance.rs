@@ -111,7 +111,7 @@ fn numbers_of_the_store_are_refused(store: Arc<dyn Store>) {
         .create_part(PartId::MAX, Head::new(PartState::Active))
         .expect("the last number is usable");
     commit(store.as_ref(), PartId::MAX, |writes| {
-        writes.put(b"\xFF\xFF", b"v")
+        writes.put(b"\xFF\xFF", b"v");
     });
     let page = store.scan(PartId::MAX, &Scan::all()).expect("scan");
     assert_eq!(
@@ -250,7 +250,7 @@ fn long_keys_are_refused_before_anything_happens(store: Arc<dyn Store>) {
     assert_eq!(get(store, b"k"), None);
     let longest = [1; 2_500];
     commit(store, PART, |writes| {
-        writes.put(&longest, &vec![2; 3 << 20])
+        writes.put(&longest, &vec![2; 3 << 20]);
     });
     assert_eq!(get(store, &longest).map(|value| value.len()), Some(3 << 20));
 }
@@ -455,12 +455,12 @@ fn waiting_ends_with_the_next_commit_or_the_time(store: Arc<dyn Store>) {
     let head = store.wait(PART, 0, Duration::from_millis(1)).expect("wait");
     assert_eq!(head.lsn, 0, "the time is up");
     thread::scope(|scope| {
-        let waiter = scope.spawn(|| store.wait(PART, 0, Duration::from_mins(1)));
+        let waiter = scope.spawn(|| store.wait(PART, 0, Duration::from_secs(60)));
         commit(store.as_ref(), PART, |writes| writes.put(b"k", b"v"));
         let head = waiter.join().expect("no panic").expect("wait");
         assert_eq!(head.lsn, 1);
     });
-    let head = store.wait(PART, 0, Duration::from_mins(1)).expect("wait");
+    let head = store.wait(PART, 0, Duration::from_secs(60)).expect("wait");
     assert_eq!(head.lsn, 1, "an old LSN does not wait");
 }
 

@@ -14,7 +14,7 @@ fn open(folder: &TestFolder) -> Result<FjallStore, StoreError> {
     FjallStore::open(folder.path(), Options::default())
 }
 
-/// A closed folder with ten commits of one key each.
+/// A folder that was killed after ten acknowledged commits of one key each.
 fn filled() -> TestFolder {
     let folder = TestFolder::new();
     let store = open(&folder).expect("open");
@@ -24,11 +24,12 @@ fn filled() -> TestFolder {
     for i in 0..10u8 {
         commit(&store, PART, |writes| writes.put(&[i], &[i; 100]));
     }
+    let image = folder.crash_image();
     store.close().expect("close");
     drop(store);
-    // The journal is created with room to spare; opening it again cuts it to what is in it.
-    drop(open(&folder).expect("open"));
-    folder
+    image.raise_mark_from(&folder);
+    image.cut_journal(0);
+    image
 }
 
 fn key_count(store: &FjallStore) -> usize {
@@ -58,6 +59,30 @@ fn a_restart_finds_everything() {
         Resolution::Aborted
     );
     commit(&store, PART, |writes| writes.put(b"more", b""));
+}
+
+#[test]
+fn an_orderly_close_leaves_nothing_to_replay() {
+    let folder = TestFolder::new();
+    let store = open(&folder).expect("open");
+    store
+        .create_part(PART, Head::new(PartState::Active))
+        .expect("create");
+    commit(&store, PART, |writes| writes.put(b"k", b"v"));
+    store.close().expect("close");
+    drop(store);
+    assert_eq!(
+        fs::metadata(folder.active_journal())
+            .expect("metadata")
+            .len(),
+        0
+    );
+    for lsn in 1..4 {
+        let store = open(&folder).expect("open");
+        assert_eq!(store.head(PART).expect("head").lsn, lsn);
+        assert_eq!(key_count(&store), 1);
+        commit(&store, PART, |writes| writes.put(b"k", b"v"));
+    }
 }
 
 #[test]
@@ -121,11 +146,7 @@ fn garbage_behind_the_journal_is_ignored() {
 #[test]
 fn a_commit_cut_short_is_gone_as_a_whole() {
     let folder = filled();
-    let journal = folder.active_journal();
-    let length = fs::metadata(&journal).expect("metadata").len();
-    let file = OpenOptions::new().write(true).open(&journal).expect("open");
-    file.set_len(length - 5).expect("truncate");
-    drop(file);
+    folder.cut_journal(5);
     // As if the crash had come before the mark was raised.
     fs::remove_file(folder.path().join("durable")).expect("remove");
     let store = open(&folder).expect("open");
@@ -157,11 +178,7 @@ fn a_hole_in_the_journal_is_no_end() {
 #[test]
 fn a_lost_tail_of_acknowledged_commits_is_noticed() {
     let folder = filled();
-    let journal = folder.active_journal();
-    let length = fs::metadata(&journal).expect("metadata").len();
-    let file = OpenOptions::new().write(true).open(&journal).expect("open");
-    file.set_len(length - 5).expect("truncate");
-    drop(file);
+    folder.cut_journal(5);
     let text = message(open(&folder));
     assert!(text.contains("was acknowledged"), "{text}");
     fs::remove_file(folder.path().join("durable")).expect("remove");

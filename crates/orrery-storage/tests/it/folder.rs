@@ -24,6 +24,34 @@ impl TestFolder {
         &self.0
     }
 
+    /// A copy of the folder as it is now: what a crash would leave. The store is not asked, so the
+    /// durable mark may lag; `raise_mark_from` takes it from a folder that was closed.
+    pub fn crash_image(&self) -> Self {
+        let image = Self::new();
+        copy(&self.0, &image.0);
+        image
+    }
+
+    pub fn raise_mark_from(&self, closed: &Self) {
+        fs::copy(closed.0.join("durable"), self.0.join("durable")).expect("the mark is there");
+    }
+
+    /// Cuts the journal behind its last byte (it is created with room to spare), and `more`
+    /// bytes before that; answers its length.
+    pub fn cut_journal(&self, more: usize) -> u64 {
+        let path = self.active_journal();
+        let bytes = fs::read(&path).expect("the journal can be read");
+        let end = bytes
+            .iter()
+            .rposition(|&byte| byte != 0)
+            .map_or(0, |last| last + 1);
+        let length = (end - more) as u64;
+        let file = fs::OpenOptions::new().write(true).open(&path);
+        file.and_then(|file| file.set_len(length))
+            .expect("the journal can be cut");
+        length
+    }
+
     /// The journal that is written now: the one with the highest number.
     pub fn active_journal(&self) -> PathBuf {
         let engine = self.0.join("fjall");
@@ -38,6 +66,19 @@ impl TestFolder {
             .map(PathBuf::from)
             .max_by_key(|path| path.file_stem().map(|stem| (stem.len(), stem.to_owned())))
             .expect("there is a journal")
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            fs::create_dir_all(&target).expect("a new folder");
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).expect("a copy");
+        }
     }
 }
 
