@@ -56,7 +56,7 @@ impl Planner<'_> {
             global_statistics_query: format!(
                 "SELECT COUNT(1) AS documentCount, [{}] AS fullTextStatistics{}",
                 statistics.join(", "),
-                self.from_clause()
+                self.sources_clause()
             ),
             components: components
                 .iter()
@@ -153,7 +153,7 @@ impl Planner<'_> {
             "{}._rid, [{{\"item\": {}}}] AS orderByItems, {payload} AS payload{}{}\nORDER BY {}{direction}",
             self.root(),
             component.text,
-            self.from_clause(),
+            self.sources_clause(),
             self.filtered_clause(),
             component.text
         );

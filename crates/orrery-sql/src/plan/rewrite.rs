@@ -25,7 +25,7 @@ impl Planner<'_> {
     }
 
     /// `\nFROM …`, or nothing.
-    pub(super) fn from_clause(&self) -> String {
+    pub(super) fn sources_clause(&self) -> String {
         let from = self.query.from.as_ref();
         from.map(|from| format!("\n{}", Printer::from_text(self.text, from)))
             .unwrap_or_default()
@@ -110,7 +110,7 @@ impl Planner<'_> {
             self.root(),
             items.join(", "),
             self.payload(),
-            self.from_clause(),
+            self.sources_clause(),
             self.filtered_clause(),
             self.order_by_clause()
         );
@@ -132,7 +132,7 @@ impl Planner<'_> {
             "SELECT {}{before}{}{after}{}{}{}",
             self.distinct_word(),
             self.payload(),
-            self.from_clause(),
+            self.sources_clause(),
             self.where_clause(),
             self.order_by_clause()
         )
@@ -150,7 +150,7 @@ impl Planner<'_> {
             "SELECT [{}] AS groupByItems, {} AS payload{}{}{}",
             keys.join(", "),
             self.payload(),
-            self.from_clause(),
+            self.sources_clause(),
             self.where_clause(),
             self.group_by_clause()
         )

@@ -1,4 +1,5 @@
 //! Tests of the query language through its public interface.
+#![allow(clippy::print_stderr)] // a skipped test says so
 
 mod mutations;
 mod shared;
