@@ -4,7 +4,7 @@
 
 import { Agent } from "node:https";
 import { randomUUID } from "node:crypto";
-import { after, before } from "node:test";
+import { after } from "node:test";
 import { CosmosClient } from "@azure/cosmos";
 
 export const endpoint = process.env.ORRERY_ENDPOINT ?? "http://localhost:8081";
@@ -17,10 +17,15 @@ export const agent = endpoint.startsWith("https") ? new Agent({ rejectUnauthoriz
 
 export const client = new CosmosClient({ endpoint, key, agent });
 
+const created = client.databases.create({ id: "js-" + randomUUID() });
+
 export const app = {
-  database: undefined,
+  async database() {
+    return (await created).database;
+  },
   async container(definition) {
-    const { container } = await this.database.containers.create({
+    const database = await this.database();
+    const { container } = await database.containers.create({
       id: "c-" + randomUUID(),
       partitionKey: { paths: ["/customer"] },
       ...definition,
@@ -29,13 +34,8 @@ export const app = {
   },
 };
 
-before(async () => {
-  const { database } = await client.databases.create({ id: "js-" + randomUUID() });
-  app.database = database;
-});
-
 after(async () => {
-  await app.database?.delete();
+  await (await app.database()).delete();
   client.dispose();
 });
 

@@ -2,7 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ChangeFeedMode, ChangeFeedRetentionTimeSpan, ChangeFeedStartFrom, StatusCodes } from "@azure/cosmos";
+import {
+  ChangeFeedMode,
+  ChangeFeedPolicy,
+  ChangeFeedRetentionTimeSpan,
+  ChangeFeedStartFrom,
+  StatusCodes,
+} from "@azure/cosmos";
 import { app } from "./app.mjs";
 
 // Reads until the feed says that there is nothing new.
@@ -45,7 +51,7 @@ test("over the whole container, a page at a time", async () => {
 
 test("all versions and deletes", async () => {
   const container = await app.container({
-    changeFeedPolicy: { retentionDuration: ChangeFeedRetentionTimeSpan.fromMinutes(10).getRetentionInMinutes() },
+    changeFeedPolicy: new ChangeFeedPolicy(ChangeFeedRetentionTimeSpan.fromMinutes(10)),
   });
   const options = { changeFeedMode: ChangeFeedMode.AllVersionsAndDeletes };
   const { token } = await drain(
@@ -68,9 +74,10 @@ class Processor {
   }
 
   async prepare() {
-    for (const [number, range] of (await this.container.getFeedRanges()).entries()) {
+    this.ranges = await this.container.getFeedRanges();
+    for (const number of this.ranges.keys()) {
       await this.leases.items
-        .create({ id: "lease-" + number, customer: "leases", range, owner: null, token: null })
+        .create({ id: "lease-" + number, customer: "leases", number, owner: null, token: null })
         .catch((error) => assert.equal(error.code, 409));
     }
   }
@@ -82,7 +89,7 @@ class Processor {
       if (!held) continue;
       const from = held.token
         ? ChangeFeedStartFrom.Continuation(held.token)
-        : ChangeFeedStartFrom.Beginning(held.range);
+        : ChangeFeedStartFrom.Beginning(this.ranges[held.number]);
       const { changes, token } = await drain(
         this.container.items.getChangeFeedIterator({ changeFeedStartFrom: from }),
       );

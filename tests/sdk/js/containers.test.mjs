@@ -55,14 +55,15 @@ test("a container is read, replaced and deleted", async () => {
 test("a resource token opens what its permission names, and no more", async () => {
   const container = await app.container();
   await container.items.create({ id: "1", customer: "ada" });
-  const { user } = await app.database.users.create({ id: "reader" });
+  const database = await app.database();
+  const { user } = await database.users.create({ id: "reader" });
   const { resource } = await user.permissions.create({
     id: "read",
     permissionMode: "read",
     resource: container.url,
   });
   const restricted = new CosmosClient({ endpoint, agent, resourceTokens: { [container.url]: resource._token } });
-  const view = restricted.database(app.database.id).container(container.id);
+  const view = restricted.database(database.id).container(container.id);
   assert.equal((await view.item("1", "ada").read()).resource.id, "1");
   assert.equal((await failure(view.items.create({ id: "2", customer: "ada" }))).code, 403);
   restricted.dispose();
