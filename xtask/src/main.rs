@@ -83,7 +83,7 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
         Some("crash") => run_crash(arguments),
         Some("fuzz") => {
             let options = fuzz::Options {
-                minutes: arguments.number("--minutes")?.unwrap_or(5),
+                minutes: arguments.number("--minutes")?.unwrap_or(5).max(1),
                 target: arguments.command(),
             };
             arguments.finish()?;
