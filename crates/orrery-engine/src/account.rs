@@ -29,20 +29,30 @@ impl Account {
     /// Opens the part, making it in a new store.
     pub fn open(store: Arc<dyn Store>, entropy: Arc<dyn Entropy>) -> Result<Self, Error> {
         store.create_part(ACCOUNT_PART, Head::new(PartState::Active))?;
-        Ok(Self { store, entropy, writer: Mutex::new(()) })
+        Ok(Self {
+            store,
+            entropy,
+            writer: Mutex::new(()),
+        })
     }
 
     /// One entry.
     pub fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         let (_, values) = self.store.get_many(ACCOUNT_PART, &[key])?;
-        Ok(values.into_iter().next().flatten().map(|value| value.to_vec()))
+        Ok(values
+            .into_iter()
+            .next()
+            .flatten()
+            .map(|value| value.to_vec()))
     }
 
     /// All entries that start with `prefix`, in order.
     pub fn scan(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
         let page = self.store.scan(ACCOUNT_PART, &Scan::prefix(prefix))?;
         let entries = page.rows.into_iter();
-        Ok(entries.map(|row| (row.key.to_vec(), row.value.to_vec())).collect())
+        Ok(entries
+            .map(|row| (row.key.to_vec(), row.value.to_vec()))
+            .collect())
     }
 
     /// Commits and waits until it is durable.
@@ -70,7 +80,10 @@ impl Account {
         let next = match self.get(&key)? {
             None => 1,
             Some(value) => {
-                let bytes = value.as_slice().try_into().map_err(|_| Error::Damaged("number"))?;
+                let bytes = value
+                    .as_slice()
+                    .try_into()
+                    .map_err(|_| Error::Damaged("number"))?;
                 u64::from_be_bytes(bytes)
             }
         };

@@ -22,7 +22,10 @@ pub struct Meta {
 impl Meta {
     /// The meta of an operation that touched no partition.
     pub fn of_charge(charge: Charge) -> Self {
-        Self { charge, ..Self::default() }
+        Self {
+            charge,
+            ..Self::default()
+        }
     }
 }
 
@@ -38,7 +41,10 @@ pub struct Answer<T> {
 impl<T> Answer<T> {
     /// The same answer around another value.
     pub fn map<U>(self, convert: impl FnOnce(T) -> U) -> Answer<U> {
-        Answer { value: convert(self.value), meta: self.meta }
+        Answer {
+            value: convert(self.value),
+            meta: self.meta,
+        }
     }
 }
 
@@ -54,7 +60,10 @@ pub struct Failure {
 impl From<Error> for Failure {
     /// A failure before any partition was asked: free of charge.
     fn from(error: Error) -> Self {
-        Self { error, meta: Meta::default() }
+        Self {
+            error,
+            meta: Meta::default(),
+        }
     }
 }
 

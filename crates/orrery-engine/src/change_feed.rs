@@ -105,7 +105,10 @@ impl Engine {
             lsn,
             item_lsn: None,
         };
-        let refuse = |error| Failure { error, meta: meta(partition.lsn(), Charge::ONE) };
+        let refuse = |error| Failure {
+            error,
+            meta: meta(partition.lsn(), Charge::ONE),
+        };
         partition.check_session(&page.session).map_err(refuse)?;
         let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
         let reading = Reading {
@@ -130,7 +133,10 @@ impl Engine {
             etag: format!("\"{}\"", filled.reached.max(after)),
         };
         let charge = Charge(filled.charge.units().max(1.0)).rounded();
-        Ok(Answer { value, meta: meta(snapshot.lsn(), charge) })
+        Ok(Answer {
+            value,
+            meta: meta(snapshot.lsn(), charge),
+        })
     }
 }
 
@@ -174,9 +180,9 @@ impl Reading<'_> {
     }
 
     fn includes(&self, epk: &[u8]) -> bool {
-        self.space.as_ref().is_none_or(|space| {
-            space.contains(&EffectivePartitionKey::from_bytes(epk.to_vec()))
-        })
+        self.space
+            .as_ref()
+            .is_none_or(|space| space.contains(&EffectivePartitionKey::from_bytes(epk.to_vec())))
     }
 
     fn is_full(&self, page: &FeedPage) -> bool {
@@ -228,7 +234,11 @@ const CHUNK_ITEMS: usize = 100;
 
 impl Filled {
     fn at(reached: Lsn) -> Self {
-        Self { page: FeedPage::default(), charge: Charge::ZERO, reached }
+        Self {
+            page: FeedPage::default(),
+            charge: Charge::ZERO,
+            reached,
+        }
     }
 }
 

@@ -114,7 +114,10 @@ impl Queue {
     /// What the next round does; empty when the partition is no longer scheduled.
     fn take(&self, most: usize) -> Vec<Queued> {
         let mut state = lock(&self.state);
-        let alone = state.waiting.iter().position(|queued| queued.work.is_alone());
+        let alone = state
+            .waiting
+            .iter()
+            .position(|queued| queued.work.is_alone());
         let count = match alone {
             Some(0) => 1,
             Some(first) => first.min(most),
@@ -187,7 +190,11 @@ impl Committer {
                 .map_err(|error| Error::Unavailable(format!("a thread cannot start: {error}")))
         };
         let threads = (0..count).map(spawn).collect::<Result<_, _>>()?;
-        Ok(Self { shared, mode, threads })
+        Ok(Self {
+            shared,
+            mode,
+            threads,
+        })
     }
 
     pub fn environment(&self) -> &Environment {

@@ -66,12 +66,18 @@ impl Container {
 
     /// The current definition.
     pub fn state(&self) -> Arc<ContainerState> {
-        self.state.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The current partitions.
     pub fn ranges(&self) -> Arc<RangeMap> {
-        self.ranges.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.ranges
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     /// The key definition never changes, so it may be read from any state.
@@ -82,15 +88,21 @@ impl Container {
     /// The partition that owns a key.
     pub fn partition_of(&self, epk: &EffectivePartitionKey) -> Result<Arc<Partition>, Error> {
         // The map tiles the key space, so this fails only on a damaged map.
-        self.ranges().owner(epk).cloned().ok_or(Error::Damaged("partition map"))
+        self.ranges()
+            .owner(epk)
+            .cloned()
+            .ok_or(Error::Damaged("partition map"))
     }
 
     /// The partition of a range id.
     pub fn partition(&self, id: PartitionKeyRangeId) -> Result<Arc<Partition>, Error> {
-        self.ranges().by_id(id).cloned().ok_or_else(|| Error::PartitionKeyRangeGone {
-            range: id,
-            container: self.rid.to_string(),
-        })
+        self.ranges()
+            .by_id(id)
+            .cloned()
+            .ok_or_else(|| Error::PartitionKeyRangeGone {
+                range: id,
+                container: self.rid.to_string(),
+            })
     }
 }
 
@@ -111,9 +123,18 @@ impl ContainerState {
             IndexPlan::none(index_version)
         } else {
             let automatic = policy.automatic();
-            IndexPlan::new(index_version, automatic, policy.included(), policy.excluded())
+            IndexPlan::new(
+                index_version,
+                automatic,
+                policy.included(),
+                policy.excluded(),
+            )
         };
-        let unique = spec.unique_keys.iter().flatten().map(|key| key.parsed.clone());
+        let unique = spec
+            .unique_keys
+            .iter()
+            .flatten()
+            .map(|key| key.parsed.clone());
         let unique = UniqueKeys::new(unique.collect());
         let names = |path: &ItemPath| {
             let steps = path.steps().iter();
@@ -125,7 +146,12 @@ impl ContainerState {
                 .collect()
         };
         let key_segments = spec.partition_key.item_paths().iter().map(names).collect();
-        Self { spec, index, unique, key_segments }
+        Self {
+            spec,
+            index,
+            unique,
+            key_segments,
+        }
     }
 
     /// The definition.
@@ -157,7 +183,9 @@ impl ContainerState {
 
     /// Whether the all-versions change feed is kept.
     pub fn keeps_history(&self) -> bool {
-        self.spec.change_feed_retention_minutes.is_some_and(|minutes| minutes > 0)
+        self.spec
+            .change_feed_retention_minutes
+            .is_some_and(|minutes| minutes > 0)
     }
 
     /// The unique keys.
@@ -182,7 +210,10 @@ impl RangeMap {
     /// A map; the partitions may come in any order.
     pub(crate) fn new(version: u64, mut partitions: Vec<Arc<Partition>>) -> Self {
         partitions.sort_by(|a, b| a.range().min.cmp(&b.range().min));
-        Self { version, partitions }
+        Self {
+            version,
+            partitions,
+        }
     }
 
     /// Counts up with each change of the map.
@@ -197,18 +228,24 @@ impl RangeMap {
 
     /// The partition that owns a key.
     pub fn owner(&self, epk: &EffectivePartitionKey) -> Option<&Arc<Partition>> {
-        let after = self.partitions.partition_point(|partition| partition.range().min <= *epk);
+        let after = self
+            .partitions
+            .partition_point(|partition| partition.range().min <= *epk);
         let owner = self.partitions.get(after.checked_sub(1)?)?;
         owner.range().contains(epk).then_some(owner)
     }
 
     /// The partition of a range id.
     pub fn by_id(&self, id: PartitionKeyRangeId) -> Option<&Arc<Partition>> {
-        self.partitions.iter().find(|partition| partition.id() == id)
+        self.partitions
+            .iter()
+            .find(|partition| partition.id() == id)
     }
 
     /// The partitions that share key space with a range, in order.
     pub fn overlapping<'m>(&'m self, range: &EpkRange) -> impl Iterator<Item = &'m Arc<Partition>> {
-        self.partitions.iter().filter(move |partition| partition.range().overlaps(range))
+        self.partitions
+            .iter()
+            .filter(move |partition| partition.range().overlaps(range))
     }
 }

@@ -7,10 +7,12 @@ use orrery_model::container::ContainerSpec;
 use orrery_model::epk::EpkRange;
 use orrery_model::ids::PartitionKeyRangeId;
 use orrery_model::limits::Limits;
+use orrery_model::resource_path::ResourcePath;
 use orrery_storage::{Head, PartId, PartState, Store, Writes};
 use rustc_hash::FxHashMap;
 
 use crate::account::{ACCOUNT_PART, Account, MAP};
+use crate::catalog::{Catalog, CatalogState};
 use crate::clock::{Clock, Entropy};
 use crate::committer::{CommitMode, Committer, Environment};
 use crate::container::{Container, ContainerState, RangeMap};
@@ -67,6 +69,7 @@ pub struct Engine {
 struct Inner {
     committer: Committer,
     account: Account,
+    catalog: CatalogState,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
 }
 
@@ -80,20 +83,43 @@ impl Engine {
         config: EngineConfig,
     ) -> Result<Self, Error> {
         let account = Account::open(Arc::clone(&store), Arc::clone(&entropy))?;
+        let catalog = CatalogState::load(&account)?;
         let mut containers = FxHashMap::default();
         for (key, value) in account.scan(&[MAP])? {
             let container = container_of(&MapRecord::decode(&key, &value)?, &config.limits)?;
             for partition in container.ranges().partitions() {
                 partition.load(&*store)?;
             }
-            containers.insert((container.database(), container.number()), Arc::new(container));
+            containers.insert(
+                (container.database(), container.number()),
+                Arc::new(container),
+            );
         }
         drop_orphans(&*store, &containers)?;
-        let EngineConfig { limits, profile, read_cost, commit } = config;
-        let environment = Environment { store, clock, entropy, limits, profile, read_cost };
+        let EngineConfig {
+            limits,
+            profile,
+            read_cost,
+            commit,
+        } = config;
+        let environment = Environment {
+            store,
+            clock,
+            entropy,
+            limits,
+            profile,
+            read_cost,
+        };
         let committer = Committer::start(environment, commit)?;
         let containers = RwLock::new(containers);
-        Ok(Self { inner: Arc::new(Inner { committer, account, containers }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                committer,
+                account,
+                catalog,
+                containers,
+            }),
+        })
     }
 
     pub(crate) fn environment(&self) -> &Environment {
@@ -134,18 +160,30 @@ impl Engine {
         container: &Container,
         state: &'c ContainerState,
     ) -> Preparation<'c> {
-        Preparation { state, container: container.rid(), limits: self.limits() }
+        Preparation {
+            state,
+            container: container.rid(),
+            limits: self.limits(),
+        }
     }
 
     /// The container of these numbers.
     pub fn container_by_number(&self, database: u32, number: u32) -> Option<Arc<Container>> {
-        let containers = self.inner.containers.read().unwrap_or_else(PoisonError::into_inner);
+        let containers = self
+            .inner
+            .containers
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         containers.get(&(database, number)).cloned()
     }
 
     /// All containers, in the order of their numbers.
     pub fn containers(&self) -> Vec<Arc<Container>> {
-        let containers = self.inner.containers.read().unwrap_or_else(PoisonError::into_inner);
+        let containers = self
+            .inner
+            .containers
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<_> = containers.values().cloned().collect();
         all.sort_by_key(|container| (container.database(), container.number()));
         all
@@ -167,7 +205,13 @@ impl Engine {
             let part = PartId(ACCOUNT_PART.0 + first + number as u64);
             store.create_part(part, Head::new(PartState::Active))?;
             let id = PartitionKeyRangeId(number as u32);
-            records.push(RangeRecord { id, part, range, parents: Vec::new(), since: 1 });
+            records.push(RangeRecord {
+                id,
+                part,
+                range,
+                parents: Vec::new(),
+                since: 1,
+            });
         }
         let record = MapRecord {
             database: draft.database,
@@ -179,11 +223,17 @@ impl Engine {
             next_range: records.len() as u32,
             ranges: records,
         };
-        writes.put(&MapRecord::key(record.database, record.container), &record.encode());
+        writes.put(
+            &MapRecord::key(record.database, record.container),
+            &record.encode(),
+        );
         self.account().commit(writes)?;
         let container = Arc::new(container_of(&record, self.limits())?);
-        let mut containers =
-            self.inner.containers.write().unwrap_or_else(PoisonError::into_inner);
+        let mut containers = self
+            .inner
+            .containers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         containers.insert((record.database, record.container), Arc::clone(&container));
         Ok(container)
     }
@@ -206,17 +256,62 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends a container: its record goes with the caller's `writes`, then its parts. Requests
-    /// that are under way fail.
-    pub fn drop_container(&self, container: &Container, mut writes: Writes) -> Result<(), Error> {
-        let numbers = (container.database(), container.number());
-        writes.delete(&MapRecord::key(numbers.0, numbers.1));
+    /// Gives a container another definition, in one commit with the caller's `writes`.
+    pub fn redefine_container(
+        &self,
+        container: &Container,
+        spec: ContainerSpec,
+        mut writes: Writes,
+    ) -> Result<(), Error> {
+        let key = MapRecord::key(container.database(), container.number());
+        let value = self.account().get(&key)?.ok_or(Error::NotFound)?;
+        let mut record = MapRecord::decode(&key, &value)?;
+        if spec.indexing_policy != container.state().spec().indexing_policy {
+            record.index_version += 1;
+        }
+        record.spec = spec.to_value().into_owned();
+        writes.put(&key, &record.encode());
         self.account().commit(writes)?;
-        self.inner.containers.write().unwrap_or_else(PoisonError::into_inner).remove(&numbers);
-        for partition in container.ranges().partitions() {
-            self.store().drop_part(partition.part())?;
+        container.set_state(ContainerState::new(spec, record.index_version));
+        Ok(())
+    }
+
+    /// Ends containers: their records go with the caller's `writes`, then their parts. Requests
+    /// that are under way fail.
+    pub fn drop_containers(
+        &self,
+        gone: &[Arc<Container>],
+        mut writes: Writes,
+    ) -> Result<(), Error> {
+        for container in gone {
+            writes.delete(&MapRecord::key(container.database(), container.number()));
+        }
+        self.account().commit(writes)?;
+        let mut containers = self
+            .inner
+            .containers
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        for container in gone {
+            containers.remove(&(container.database(), container.number()));
+        }
+        drop(containers);
+        for container in gone {
+            for partition in container.ranges().partitions() {
+                self.store().drop_part(partition.part())?;
+            }
         }
         Ok(())
+    }
+
+    /// Databases, containers by name, users, permissions, scripts, keys and offers.
+    pub fn catalog(&self) -> Catalog<'_> {
+        Catalog::new(self, &self.inner.catalog)
+    }
+
+    /// The container that a path names or lies in, by names or resource ids.
+    pub fn container(&self, path: &ResourcePath) -> Result<Arc<Container>, Error> {
+        self.catalog().container(path)
     }
 }
 
@@ -246,7 +341,13 @@ fn drop_orphans(
 ) -> Result<(), Error> {
     let mut owned: Vec<PartId> = vec![ACCOUNT_PART];
     for container in containers.values() {
-        owned.extend(container.ranges().partitions().iter().map(|partition| partition.part()));
+        owned.extend(
+            container
+                .ranges()
+                .partitions()
+                .iter()
+                .map(|partition| partition.part()),
+        );
     }
     owned.sort_unstable();
     for (part, _) in store.list_parts()? {

@@ -73,9 +73,7 @@ pub enum Error {
     #[error("The partition is completing a split.")]
     CompletingSplit,
     /// If-Match does not hold: 412.
-    #[error(
-        "Operation cannot be performed because one of the specified precondition is not met."
-    )]
+    #[error("Operation cannot be performed because one of the specified precondition is not met.")]
     PreconditionFailed,
     /// The condition of a patch does not hold: 412/1110.
     #[error("One of the specified pre-condition is not met")]
@@ -95,6 +93,12 @@ pub enum Error {
     /// Not allowed: 403.
     #[error("{0}")]
     Forbidden(String),
+    /// A database that shares its throughput has no room for another container: 403/1010.
+    #[error("The database that shares its throughput already has {limit} collections.")]
+    SharedThroughputFull {
+        /// The most.
+        limit: usize,
+    },
     /// The budget of this second is spent: 429/3200.
     #[error("Request rate is large. More Request Units may be needed, so no changes were made.")]
     TooManyRequests {

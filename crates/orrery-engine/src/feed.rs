@@ -48,7 +48,11 @@ impl Scope {
                 if key.len() > definition.paths().len() {
                     return Err(Error::PartitionKeyMismatch);
                 }
-                let key = if key.is_empty() { definition.complete(key.clone()) } else { key.clone() };
+                let key = if key.is_empty() {
+                    definition.complete(key.clone())
+                } else {
+                    key.clone()
+                };
                 Ok(Self::of_space(container, definition.prefix_range(&key)))
             }
             Target::All => Ok(Self::of_space(container, EpkRange::full())),
@@ -63,7 +67,10 @@ impl Scope {
                         }
                     })?,
                 };
-                Ok(Self { space, partitions: vec![partition] })
+                Ok(Self {
+                    space,
+                    partitions: vec![partition],
+                })
             }
         }
     }
@@ -84,8 +91,16 @@ impl Engine {
     ) -> Result<Answer<FeedPage>, Failure> {
         let state = container.state();
         let scope = Scope::resolve(container, &state, target)?;
-        let position = page.continuation.as_deref().map(Position::parse).transpose()?;
-        let direction = if page.reverse { Direction::Backward } else { Direction::Forward };
+        let position = page
+            .continuation
+            .as_deref()
+            .map(Position::parse)
+            .transpose()?;
+        let direction = if page.reverse {
+            Direction::Backward
+        } else {
+            Direction::Forward
+        };
         let mut partitions = scope.partitions.clone();
         if page.reverse {
             partitions.reverse();
@@ -133,8 +148,16 @@ impl Engine {
 
 /// How to go through one partition.
 enum Entry {
-    Insertion { space: EpkRange, whole: bool, part: EpkRange, after: Option<DocId> },
-    Keys { space: EpkRange, after: Option<(EffectivePartitionKey, DocId)> },
+    Insertion {
+        space: EpkRange,
+        whole: bool,
+        part: EpkRange,
+        after: Option<DocId>,
+    },
+    Keys {
+        space: EpkRange,
+        after: Option<(EffectivePartitionKey, DocId)>,
+    },
 }
 
 /// Where a page begins in a partition; `None` when the partition is done.
@@ -151,9 +174,17 @@ fn entry(
     let fresh = || {
         let part = range.clone();
         if whole {
-            Entry::Insertion { space: space.clone(), whole, part, after: None }
+            Entry::Insertion {
+                space: space.clone(),
+                whole,
+                part,
+                after: None,
+            }
         } else {
-            Entry::Keys { space: space.clone(), after: None }
+            Entry::Keys {
+                space: space.clone(),
+                after: None,
+            }
         }
     };
     match position {
@@ -163,20 +194,36 @@ fn entry(
                 match after {
                     Some(docid) => {
                         let after = Some(*docid);
-                        Some(Entry::Insertion { space: space.clone(), whole, part: part.clone(), after })
+                        Some(Entry::Insertion {
+                            space: space.clone(),
+                            whole,
+                            part: part.clone(),
+                            after,
+                        })
                     }
                     None => Some(fresh()),
                 }
             } else {
-                let done = if forward { range.max <= part.min } else { range.min >= part.max };
+                let done = if forward {
+                    range.max <= part.min
+                } else {
+                    range.min >= part.max
+                };
                 (!done).then(fresh)
             }
         }
         Some(Position::Key { key, after }) => {
             if range.contains(key) {
-                Some(Entry::Keys { space: space.clone(), after: Some((key.clone(), *after)) })
+                Some(Entry::Keys {
+                    space: space.clone(),
+                    after: Some((key.clone(), *after)),
+                })
             } else {
-                let done = if forward { range.max <= *key } else { range.min > *key };
+                let done = if forward {
+                    range.max <= *key
+                } else {
+                    range.min > *key
+                };
                 (!done).then(fresh)
             }
         }
@@ -204,7 +251,12 @@ impl Filling {
         direction: Direction,
     ) -> Result<Option<Position>, Error> {
         match entry {
-            Entry::Insertion { space, whole, part, after } => {
+            Entry::Insertion {
+                space,
+                whole,
+                part,
+                after,
+            } => {
                 let mut after = *after;
                 loop {
                     let rows = self.chunk();
@@ -273,6 +325,14 @@ impl Filling {
             Some((partition, lsn)) => (Some(partition.id()), lsn),
             None => (None, Lsn(0)),
         };
-        Answer { value: self.page, meta: Meta { charge, range, lsn, item_lsn: None } }
+        Answer {
+            value: self.page,
+            meta: Meta {
+                charge,
+                range,
+                lsn,
+                item_lsn: None,
+            },
+        }
     }
 }

@@ -7,8 +7,8 @@
 //!
 //! Where other modules plug in:
 //!
-//! * The catalog (databases, containers by name, users, permissions, offers) keeps its records
-//!   in the account's part ([`account::Account`]) and makes containers with
+//! * The [`catalog`] (databases, containers by name, users, permissions, offers) keeps its
+//!   records in the account's part ([`account::Account`]) and makes containers with
 //!   [`Engine::add_container`], whose `writes` argument commits the catalog's own records
 //!   together with the partition map. It resolves names to numbers and asks
 //!   [`Engine::container_by_number`].
@@ -18,6 +18,7 @@
 
 pub mod account;
 pub mod answer;
+pub mod catalog;
 pub mod change_feed;
 pub mod clock;
 pub mod committer;
@@ -38,6 +39,7 @@ pub mod submit;
 pub mod write;
 
 pub use answer::{Answer, Failure, Meta};
+pub use catalog::{Catalog, MetadataOptions, Resource};
 pub use clock::{Clock, Entropy};
 pub use committer::CommitMode;
 pub use container::Container;

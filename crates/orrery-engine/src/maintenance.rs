@@ -47,7 +47,9 @@ impl Engine {
                     }
                     let work = Work::Expire(docids);
                     let answer = self.work(&container, partition, work)?;
-                    let WriteOutcome::Removed { items } = answer.value else { break };
+                    let WriteOutcome::Removed { items } = answer.value else {
+                        break;
+                    };
                     if items == 0 {
                         break;
                     }
@@ -71,7 +73,8 @@ impl Engine {
         let page = snapshot.reader().scan(&scan)?;
         let mut docids = Vec::with_capacity(most);
         for row in &page.rows {
-            let (_, docid) = keys::parts_of_expiry(&row.key).ok_or(Error::Damaged("expiry entry"))?;
+            let (_, docid) =
+                keys::parts_of_expiry(&row.key).ok_or(Error::Damaged("expiry entry"))?;
             docids.push(docid);
         }
         let Some(default) = state.default_ttl().and_then(|ttl| u64::try_from(ttl).ok()) else {
@@ -79,7 +82,10 @@ impl Engine {
         };
         let mut cursor = partition.purge_cursor();
         if cursor.default_ttl != state.default_ttl() {
-            *cursor = PurgeCursor { default_ttl: state.default_ttl(), after: None };
+            *cursor = PurgeCursor {
+                default_ttl: state.default_ttl(),
+                after: None,
+            };
         }
         let mut scan = Scan::prefix([family::CHANGE]).max_rows(most);
         scan.resume.clone_from(&cursor.after);
@@ -89,7 +95,9 @@ impl Engine {
             if docids.len() >= most || entry.ts.saturating_add(default) > now {
                 break;
             }
-            let Some(stored) = snapshot.item(entry.docid)? else { continue };
+            let Some(stored) = snapshot.item(entry.docid)? else {
+                continue;
+            };
             if stored.header().ttl == 0 {
                 docids.push(entry.docid);
             } else if docids.is_empty() {
@@ -106,13 +114,20 @@ impl Engine {
         state: &ContainerState,
         partition: &Arc<Partition>,
     ) -> Result<(), Failure> {
-        let Some(minutes) = state.spec().change_feed_retention_minutes else { return Ok(()) };
+        let Some(minutes) = state.spec().change_feed_retention_minutes else {
+            return Ok(());
+        };
         let retained = u64::from(minutes) * 60;
-        let Some(oldest) = self.clock().now_seconds().checked_sub(retained) else { return Ok(()) };
+        let Some(oldest) = self.clock().now_seconds().checked_sub(retained) else {
+            return Ok(());
+        };
         let snapshot = partition.snapshot(&**self.store())?;
-        let cut = before_second(snapshot.reader(), family::HISTORY, snapshot.lsn(), |value| {
-            HistoryEntry::decode(value).map(|entry| entry.ts >= oldest)
-        })?;
+        let cut = before_second(
+            snapshot.reader(),
+            family::HISTORY,
+            snapshot.lsn(),
+            |value| HistoryEntry::decode(value).map(|entry| entry.ts >= oldest),
+        )?;
         if cut > partition.statistics().history_cut {
             self.work(container, partition, Work::CutHistory(cut))?;
         }

@@ -100,11 +100,21 @@ impl Position {
             ["1", "i", min, max, after] => (|| {
                 let min = EffectivePartitionKey::from_hex(min)?;
                 let max = EffectivePartitionKey::from_hex(max)?;
-                let after = if after.is_empty() { None } else { Some(docid(after)?) };
-                Some(Self::Insertion { space: EpkRange { min, max }, after })
+                let after = if after.is_empty() {
+                    None
+                } else {
+                    Some(docid(after)?)
+                };
+                Some(Self::Insertion {
+                    space: EpkRange { min, max },
+                    after,
+                })
             })(),
             ["1", "k", key, after] => (|| {
-                Some(Self::Key { key: EffectivePartitionKey::from_hex(key)?, after: docid(after)? })
+                Some(Self::Key {
+                    key: EffectivePartitionKey::from_hex(key)?,
+                    after: docid(after)?,
+                })
             })(),
             _ => None,
         };

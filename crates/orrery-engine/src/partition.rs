@@ -89,7 +89,10 @@ impl Partition {
 
     /// Items and bytes as of that position.
     pub fn statistics(&self) -> Counters {
-        *self.statistics.lock().unwrap_or_else(PoisonError::into_inner)
+        *self
+            .statistics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn purge_cursor(&self) -> MutexGuard<'_, PurgeCursor> {
@@ -98,8 +101,10 @@ impl Partition {
 
     /// Notes that everything up to `lsn` is durable.
     pub(crate) fn publish(&self, lsn: Lsn, counters: Counters) {
-        let mut statistics =
-            self.statistics.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut statistics = self
+            .statistics
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         // Commits may be announced by several threads; the later one wins whatever the order.
         if self.lsn.fetch_max(lsn.0, Ordering::AcqRel) <= lsn.0 {
             *statistics = counters;
@@ -121,10 +126,11 @@ impl Partition {
     /// say nothing; a token of a parent counts (protocol: section 3.4).
     pub fn check_session(&self, tokens: &[SessionToken]) -> Result<(), Error> {
         let mine = |token: &&SessionToken| {
-            token.range.is_none_or(|range| range == self.id || self.parents.contains(&range))
+            token
+                .range
+                .is_none_or(|range| range == self.id || self.parents.contains(&range))
         };
-        let satisfied =
-            |token: &SessionToken| token.is_satisfied_by(SESSION_VERSION, self.lsn());
+        let satisfied = |token: &SessionToken| token.is_satisfied_by(SESSION_VERSION, self.lsn());
         if tokens.iter().filter(mine).all(satisfied) {
             Ok(())
         } else {
@@ -134,7 +140,9 @@ impl Partition {
 
     /// One point of the partition's history, for the length of a page.
     pub fn snapshot(&self, store: &dyn Store) -> Result<PartitionSnapshot, Error> {
-        Ok(PartitionSnapshot { reader: store.snapshot(self.part)? })
+        Ok(PartitionSnapshot {
+            reader: store.snapshot(self.part)?,
+        })
     }
 }
 
@@ -153,7 +161,12 @@ impl StoredItem {
         let record = ItemRecord::decode(&value)?;
         let (header, epk_length) = (record.header, record.epk.len());
         let json_offset = record.json_offset();
-        Ok(Self { value, header, epk_length, json_offset })
+        Ok(Self {
+            value,
+            header,
+            epk_length,
+            json_offset,
+        })
     }
 
     /// The engine's notes on the item.
@@ -217,12 +230,17 @@ impl PartitionSnapshot {
     /// The docid of an id.
     pub fn docid(&self, epk: &EffectivePartitionKey, id: &str) -> Result<Option<DocId>, Error> {
         let value = self.reader.get(&keys::id(epk, id))?;
-        value.map(|value| keys::docid_of_value(&value).ok_or(Error::Damaged("id entry"))).transpose()
+        value
+            .map(|value| keys::docid_of_value(&value).ok_or(Error::Damaged("id entry")))
+            .transpose()
     }
 
     /// One item.
     pub fn item(&self, docid: DocId) -> Result<Option<StoredItem>, Error> {
-        self.reader.get(&keys::item(docid))?.map(StoredItem::decode).transpose()
+        self.reader
+            .get(&keys::item(docid))?
+            .map(StoredItem::decode)
+            .transpose()
     }
 
     /// Several items, in the order of the docids.
@@ -230,7 +248,10 @@ impl PartitionSnapshot {
         let keys: Vec<Vec<u8>> = docids.iter().map(|&docid| keys::item(docid)).collect();
         let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
         let values = self.reader.get_many(&slices)?;
-        values.into_iter().map(|value| value.map(StoredItem::decode).transpose()).collect()
+        values
+            .into_iter()
+            .map(|value| value.map(StoredItem::decode).transpose())
+            .collect()
     }
 
     /// Items in order of insertion (or from the last back), after `after`, at most `max_rows`
@@ -242,10 +263,9 @@ impl PartitionSnapshot {
         max_rows: usize,
         max_bytes: usize,
     ) -> Result<Entries<(DocId, StoredItem)>, Error> {
-        let mut scan =
-            Scan::range([family::ITEM], Some(keys::family_end(family::ITEM)))
-                .max_rows(max_rows)
-                .max_bytes(max_bytes);
+        let mut scan = Scan::range([family::ITEM], Some(keys::family_end(family::ITEM)))
+            .max_rows(max_rows)
+            .max_bytes(max_bytes);
         scan.direction = direction;
         scan.resume = after.map(keys::item);
         let page = self.reader.scan(&scan)?;
@@ -253,8 +273,15 @@ impl PartitionSnapshot {
             let docid = keys::docid_of_item(&row.key).ok_or(Error::Damaged("item key"))?;
             Ok((docid, StoredItem::decode(row.value)?))
         };
-        let entries = page.rows.into_iter().map(entry).collect::<Result<_, Error>>()?;
-        Ok(Entries { entries, resume: page.resume })
+        let entries = page
+            .rows
+            .into_iter()
+            .map(entry)
+            .collect::<Result<_, Error>>()?;
+        Ok(Entries {
+            entries,
+            resume: page.resume,
+        })
     }
 
     /// The docids of a part of the key space in order of keys, with their effective partition
@@ -280,7 +307,10 @@ impl PartitionSnapshot {
             .iter()
             .map(|row| entry(row).ok_or(Error::Damaged("key entry")))
             .collect::<Result<_, Error>>()?;
-        Ok(Entries { entries, resume: page.resume })
+        Ok(Entries {
+            entries,
+            resume: page.resume,
+        })
     }
 
     /// Index entries between two keys (see [`crate::layout::term`]); `resume` is the last key of
@@ -305,6 +335,9 @@ impl PartitionSnapshot {
             .iter()
             .map(|row| entry(row).ok_or(Error::Damaged("index term")))
             .collect::<Result<_, Error>>()?;
-        Ok(Entries { entries, resume: page.resume })
+        Ok(Entries {
+            entries,
+            resume: page.resume,
+        })
     }
 }

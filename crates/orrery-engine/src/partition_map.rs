@@ -126,7 +126,12 @@ impl RangeRecord {
             id: range(value.member("id"))?,
             part: PartId(number(value.member("part"))?),
             range: EpkRange::new(epk("min")?, epk("max")?),
-            parents: value.member("parents").as_array()?.iter().map(range).collect::<Option<_>>()?,
+            parents: value
+                .member("parents")
+                .as_array()?
+                .iter()
+                .map(range)
+                .collect::<Option<_>>()?,
             since: number(value.member("since"))?,
         })
     }

@@ -77,11 +77,13 @@ impl PatchDocument {
             .iter()
             .enumerate()
             .map(|(index, operation)| {
-                PatchOperation::parse(operation)
-                    .map_err(|problem| of_operation(index, &problem))
+                PatchOperation::parse(operation).map_err(|problem| of_operation(index, &problem))
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { condition, operations })
+        Ok(Self {
+            condition,
+            operations,
+        })
     }
 
     /// Refuses paths that only the service, or nobody, may change: `id`, the partition key and
@@ -103,7 +105,9 @@ impl PatchDocument {
     /// Applies all operations in order. On an error the item is half changed: drop it.
     pub fn apply(&self, item: &mut Value<'static>) -> Result<(), Error> {
         for (index, operation) in self.operations.iter().enumerate() {
-            operation.apply(item).map_err(|problem| of_operation(index, &problem))?;
+            operation
+                .apply(item)
+                .map_err(|problem| of_operation(index, &problem))?;
         }
         Ok(())
     }
@@ -122,7 +126,10 @@ impl PatchOperation {
             Some(value) => Ok(value.clone().into_owned()),
             None => Err("The operation has no 'value'".to_owned()),
         };
-        let name = members.get("op").and_then(Value::as_str).unwrap_or_default();
+        let name = members
+            .get("op")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
         let path = pointer("path")?;
         Ok(match name.to_ascii_lowercase().as_str() {
             "add" => Self::Add(path, value()?),

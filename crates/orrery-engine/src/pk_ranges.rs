@@ -45,24 +45,33 @@ impl Engine {
             etag: format!("\"{}\"", map.version()),
             page: (since != Some(map.version())).then_some(page),
         };
-        Answer { value, meta: Meta::of_charge(Charge::ONE) }
+        Answer {
+            value,
+            meta: Meta::of_charge(Charge::ONE),
+        }
     }
 
     /// One range's JSON text.
     pub fn pk_range(&self, container: &Container, id: PartitionKeyRangeId) -> Option<Vec<u8>> {
         let map = container.ranges();
         let share = 1.0 / map.partitions().len().max(1) as f64;
-        map.by_id(id).map(|partition| range_json(container, partition, share))
+        map.by_id(id)
+            .map(|partition| range_json(container, partition, share))
     }
 }
 
 fn range_json(container: &Container, partition: &Partition, share: f64) -> Vec<u8> {
     let id = partition.id();
     // The kind is one of a container's children, so there is a rid.
-    let rid = container.rid().child(RidKind::PartitionKeyRange, u64::from(id.0) + 2);
+    let rid = container
+        .rid()
+        .child(RidKind::PartitionKeyRange, u64::from(id.0) + 2);
     let rid = rid.unwrap_or(container.rid());
-    let parents: Vec<Value<'_>> =
-        partition.parents().iter().map(|parent| Value::from(parent.to_string())).collect();
+    let parents: Vec<Value<'_>> = partition
+        .parents()
+        .iter()
+        .map(|parent| Value::from(parent.to_string()))
+        .collect();
     let etag = Etag::from_bits(u128::from(partition.since()));
     let range = Object::from_iter([
         ("_rid", Value::from(rid.to_string())),

@@ -48,7 +48,9 @@ impl Engine {
     ) -> Result<Answer<ReadOutcome>, Failure> {
         let state = container.state();
         let preparation = self.preparation(container, &state);
-        let epk = state.key_definition().effective(&preparation.full_key(key)?);
+        let epk = state
+            .key_definition()
+            .effective(&preparation.full_key(key)?);
         let place = preparation.place(item)?;
         let partition = container.partition_of(&epk)?;
         let cost = self.environment().read_cost;
@@ -59,12 +61,18 @@ impl Engine {
             item_lsn: None,
         };
         let nothing = charge::read_nothing(cost);
-        let refuse = |error| Failure { error, meta: meta(partition.lsn(), nothing) };
+        let refuse = |error| Failure {
+            error,
+            meta: meta(partition.lsn(), nothing),
+        };
         partition.check_session(&options.session).map_err(refuse)?;
         let (lsn, found) = self.look_up(&partition, &epk, &place).map_err(refuse)?;
         let now = self.environment().clock.now_seconds();
         let Some(stored) = found.filter(|stored| stored.is_live(now, state.default_ttl())) else {
-            return Err(Failure { error: Error::NotFound, meta: meta(lsn, nothing) });
+            return Err(Failure {
+                error: Error::NotFound,
+                meta: meta(lsn, nothing),
+            });
         };
         let header = *stored.header();
         let etag = header.tag.to_etag();
@@ -75,7 +83,13 @@ impl Engine {
             let charge = charge::read(header.user_bytes as usize, cost);
             (ReadOutcome::Item(stored.into_body()), charge)
         };
-        Ok(Answer { value, meta: Meta { item_lsn: Some(header.lsn), ..meta(lsn, charge) } })
+        Ok(Answer {
+            value,
+            meta: Meta {
+                item_lsn: Some(header.lsn),
+                ..meta(lsn, charge)
+            },
+        })
     }
 
     /// The item at a place, and the position at which that was true.

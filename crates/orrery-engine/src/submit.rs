@@ -15,8 +15,7 @@ use crate::error::Error;
 use crate::partition::Partition;
 use crate::write::prepare::{Operation, Preparation};
 use crate::write::{
-    BatchKind, BatchOperation, BatchOutcome, OperationResult, WriteKind, WriteOutcome,
-    WriteRequest,
+    BatchKind, BatchOperation, BatchOutcome, OperationResult, WriteKind, WriteOutcome, WriteRequest,
 };
 
 type Prepared = Result<(Arc<Partition>, Work), Error>;
@@ -41,19 +40,43 @@ impl Engine {
         let done: Done = Box::new(done);
         let state = container.state();
         let preparation = self.preparation(container, &state);
-        let WriteRequest { kind, key, range, conditions, indexing } = request;
+        let WriteRequest {
+            kind,
+            key,
+            range,
+            conditions,
+            indexing,
+        } = request;
         let prepared = match kind {
-            WriteKind::Batch { operations, atomic: true, .. } => self
+            WriteKind::Batch {
+                operations,
+                atomic: true,
+                ..
+            } => self
                 .check_batch(&operations)
                 .and_then(|()| atomic(container, &preparation, &operations, key.as_ref())),
-            WriteKind::Batch { operations, continue_on_error, .. } => {
-                let bulk = Bulk { operations, key, range, stop_on_error: !continue_on_error };
+            WriteKind::Batch {
+                operations,
+                continue_on_error,
+                ..
+            } => {
+                let bulk = Bulk {
+                    operations,
+                    key,
+                    range,
+                    stop_on_error: !continue_on_error,
+                };
                 return self.submit_bulk(container, &state, bulk, done);
             }
             WriteKind::DeletePartitionKey => delete_key(container, &preparation, key.as_ref()),
-            kind => preparation.write(&kind, key.as_ref(), conditions, indexing).and_then(
-                |operation| Ok((container.partition_of(&operation.epk)?, Work::Single(operation))),
-            ),
+            kind => preparation
+                .write(&kind, key.as_ref(), conditions, indexing)
+                .and_then(|operation| {
+                    Ok((
+                        container.partition_of(&operation.epk)?,
+                        Work::Single(operation),
+                    ))
+                }),
         };
         match prepared {
             Ok((partition, work)) => self.line_up(container, &partition, work, done),
@@ -82,7 +105,12 @@ impl Engine {
     ) -> Result<Answer<WriteOutcome>, Failure> {
         let slot = Arc::new(Slot::default());
         let answer = Arc::clone(&slot);
-        self.line_up(container, partition, work, Box::new(move |result| answer.fill(result)));
+        self.line_up(
+            container,
+            partition,
+            work,
+            Box::new(move |result| answer.fill(result)),
+        );
         slot.wait()
     }
 
@@ -94,7 +122,14 @@ impl Engine {
         done: Done,
     ) {
         let container = Arc::clone(container);
-        self.committer().submit(partition, Queued { container, work, done });
+        self.committer().submit(
+            partition,
+            Queued {
+                container,
+                work,
+                done,
+            },
+        );
     }
 
     /// A request that is wrong in itself. Where its key is good, the answer carries the position
@@ -103,11 +138,17 @@ impl Engine {
         let state = container.state();
         let partition = key
             .and_then(|key| self.preparation(container, &state).full_key(key).ok())
-            .and_then(|key| container.partition_of(&state.key_definition().effective(&key)).ok());
+            .and_then(|key| {
+                container
+                    .partition_of(&state.key_definition().effective(&key))
+                    .ok()
+            });
         let meta = Meta {
             charge: Charge::ONE,
             range: partition.as_ref().map(|partition| partition.id()),
-            lsn: partition.map(|partition| partition.lsn()).unwrap_or_default(),
+            lsn: partition
+                .map(|partition| partition.lsn())
+                .unwrap_or_default(),
             item_lsn: None,
         };
         Failure { error, meta }
@@ -116,7 +157,9 @@ impl Engine {
     fn check_batch(&self, operations: &[BatchOperation]) -> Result<(), Error> {
         let limits = self.limits();
         if operations.is_empty() {
-            return Err(Error::bad_request("Batch request needs at least one operation."));
+            return Err(Error::bad_request(
+                "Batch request needs at least one operation.",
+            ));
         }
         if operations.len() > limits.batch_operations {
             return Err(Error::bad_request(format!(
@@ -124,7 +167,10 @@ impl Engine {
                 limits.batch_operations
             )));
         }
-        let bytes: usize = operations.iter().map(|operation| operation.kind.body_bytes()).sum();
+        let bytes: usize = operations
+            .iter()
+            .map(|operation| operation.kind.body_bytes())
+            .sum();
         if bytes > limits.batch_bytes {
             return Err(Error::TooLarge("Request size is too large".to_owned()));
         }
@@ -138,7 +184,10 @@ impl Engine {
         bulk: Bulk,
         done: Done,
     ) {
-        let wanted = bulk.range.map(|range| container.partition(range)).transpose();
+        let wanted = bulk
+            .range
+            .map(|range| container.partition(range))
+            .transpose();
         let wanted = match self.check_batch(&bulk.operations).and(wanted) {
             Ok(wanted) => wanted,
             Err(error) => return done(Err(self.refused(container, bulk.key.as_ref(), error))),
@@ -160,7 +209,10 @@ impl Engine {
                     },
                 },
             };
-            let part = match parts.iter_mut().find(|part| part.partition.id() == partition.id()) {
+            let part = match parts
+                .iter_mut()
+                .find(|part| part.partition.id() == partition.id())
+            {
                 Some(part) => part,
                 None => {
                     parts.push(BulkPart::of(partition));
@@ -172,9 +224,17 @@ impl Engine {
             part.operations.push(operation);
         }
         let gathering = Arc::new(Gathering::new(bulk.operations.len(), parts.len(), done));
-        for BulkPart { partition, places, operations } in parts {
+        for BulkPart {
+            partition,
+            places,
+            operations,
+        } in parts
+        {
             let gathering = Arc::clone(&gathering);
-            let work = Work::Each { operations, stop_on_error: bulk.stop_on_error };
+            let work = Work::Each {
+                operations,
+                stop_on_error: bulk.stop_on_error,
+            };
             let done = Box::new(move |result| gathering.add(&places, result));
             self.line_up(container, &partition, work, done);
         }
@@ -190,7 +250,11 @@ struct BulkPart {
 
 impl BulkPart {
     fn of(partition: Arc<Partition>) -> Self {
-        Self { partition, places: Vec::new(), operations: Vec::new() }
+        Self {
+            partition,
+            places: Vec::new(),
+            operations: Vec::new(),
+        }
     }
 }
 
@@ -202,7 +266,11 @@ fn atomic(
 ) -> Prepared {
     let full = preparation.full_key(key.ok_or(Error::PartitionKeyMissing)?)?;
     let differs = |own: &PartitionKey| preparation.full_key(own).ok().as_ref() != Some(&full);
-    if operations.iter().filter_map(|operation| operation.key.as_ref()).any(differs) {
+    if operations
+        .iter()
+        .filter_map(|operation| operation.key.as_ref())
+        .any(differs)
+    {
         return Err(Error::PartitionKeyMismatch);
     }
     let epk = preparation.state.key_definition().effective(&full);
@@ -221,7 +289,14 @@ fn delete_key(
     let key = preparation.full_key(key.ok_or(Error::PartitionKeyMissing)?)?;
     let key: EffectivePartitionKey = preparation.state.key_definition().effective(&key);
     let partition = container.partition_of(&key)?;
-    Ok((partition, Work::DeleteKey { key, removed: 0, charge: Charge::ZERO }))
+    Ok((
+        partition,
+        Work::DeleteKey {
+            key,
+            removed: 0,
+            charge: Charge::ZERO,
+        },
+    ))
 }
 
 /// The partition of an operation; one that is not in the wanted range fails alone.
@@ -275,17 +350,30 @@ impl Gathering {
     fn new(operations: usize, parts: usize, done: Done) -> Self {
         let results = (0..operations).map(|_| None).collect();
         let meta = Meta::default();
-        let state = Gathered { results, waiting: parts, meta, done: Some(done) };
-        Self { state: Mutex::new(state) }
+        let state = Gathered {
+            results,
+            waiting: parts,
+            meta,
+            done: Some(done),
+        };
+        Self {
+            state: Mutex::new(state),
+        }
     }
 
     fn add(&self, places: &[usize], result: Result<Answer<WriteOutcome>, Failure>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (results, meta) = match result {
-            Ok(Answer { value: WriteOutcome::Batch(batch), meta }) => (batch.results, meta),
+            Ok(Answer {
+                value: WriteOutcome::Batch(batch),
+                meta,
+            }) => (batch.results, meta),
             Ok(Answer { meta, .. }) => (Vec::new(), meta),
             Err(Failure { error, meta }) => {
-                let failed = |_| OperationResult { outcome: Err(error.clone()), charge: Charge::ZERO };
+                let failed = |_| OperationResult {
+                    outcome: Err(error.clone()),
+                    charge: Charge::ZERO,
+                };
                 (places.iter().map(failed).collect(), meta)
             }
         };
@@ -295,7 +383,10 @@ impl Gathering {
             }
         }
         let charge = state.meta.charge + meta.charge;
-        state.meta = Meta { charge: charge.rounded(), ..meta };
+        state.meta = Meta {
+            charge: charge.rounded(),
+            ..meta
+        };
         state.waiting -= 1;
         if state.waiting > 0 {
             return;
@@ -304,7 +395,10 @@ impl Gathering {
         let (meta, done) = (state.meta, state.done.take());
         drop(state);
         if let Some(done) = done {
-            done(Ok(Answer { value: WriteOutcome::Batch(BatchOutcome { results }), meta }));
+            done(Ok(Answer {
+                value: WriteOutcome::Batch(BatchOutcome { results }),
+                meta,
+            }));
         }
     }
 }
@@ -328,7 +422,10 @@ impl Slot {
             if let Some(result) = answer.take() {
                 return result;
             }
-            answer = self.filled.wait(answer).unwrap_or_else(PoisonError::into_inner);
+            answer = self
+                .filled
+                .wait(answer)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }

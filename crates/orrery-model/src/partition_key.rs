@@ -42,8 +42,7 @@ pub enum KeyComponent {
     Null,
     /// JSON false or true.
     Bool(bool),
-    /// A finite double. Readers turn negative zero into zero; one made directly hashes apart, as
-    /// in the SDKs.
+    /// A finite double; never negative zero.
     Number(f64),
     /// A string.
     String(String),

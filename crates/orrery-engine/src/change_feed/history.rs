@@ -49,7 +49,11 @@ fn envelope(entry: &HistoryEntry<'_>, lsn: Lsn, state: &ContainerState) -> Resul
     };
     let gone = operation == "delete";
     let expired = entry.kind == HistoryKind::Expire;
-    let image = if gone { entry.json.to_vec() } else { with_lsn(entry.json, lsn) };
+    let image = if gone {
+        entry.json.to_vec()
+    } else {
+        with_lsn(entry.json, lsn)
+    };
     let mut text = Vec::with_capacity(image.len() + 300);
     text.extend_from_slice(b"{\"current\":");
     text.extend_from_slice(if gone { b"{}" } else { &image });

@@ -58,11 +58,28 @@ impl<'d> Decider<'d> {
     pub fn decide(mut self, waiting: Vec<Queued>) -> Outcome {
         let mut decided = Vec::with_capacity(waiting.len());
         let mut again = None;
-        for Queued { container, work, done } in waiting {
+        for Queued {
+            container,
+            work,
+            done,
+        } in waiting
+        {
             match self.work(&container, work) {
-                Ok(Progress::Finished(answer)) => decided.push(Decided { done, result: Ok(answer) }),
-                Ok(Progress::GoesOn(work)) => again = Some(Queued { container, work, done }),
-                Err(failure) => decided.push(Decided { done, result: Err(failure) }),
+                Ok(Progress::Finished(answer)) => decided.push(Decided {
+                    done,
+                    result: Ok(answer),
+                }),
+                Ok(Progress::GoesOn(work)) => {
+                    again = Some(Queued {
+                        container,
+                        work,
+                        done,
+                    })
+                }
+                Err(failure) => decided.push(Decided {
+                    done,
+                    result: Err(failure),
+                }),
             }
         }
         let (mut writes, mut counters, sizes) = self.overlay.into_parts();
@@ -70,7 +87,16 @@ impl<'d> Decider<'d> {
             counters.last_ts = self.ts;
             writes.put(&keys::COUNTERS, &counters.encode());
         }
-        Outcome { decided, again, writes, state: WriterState { lsn: self.lsn, counters, sizes } }
+        Outcome {
+            decided,
+            again,
+            writes,
+            state: WriterState {
+                lsn: self.lsn,
+                counters,
+                sizes,
+            },
+        }
     }
 
     fn work(
@@ -82,20 +108,25 @@ impl<'d> Decider<'d> {
         match work {
             Work::Single(operation) => self.single(container, &state, &operation),
             Work::Atomic(operations) => Ok(self.atomic(container, &state, &operations)),
-            Work::Each { operations, stop_on_error } => {
-                Ok(self.each(container, &state, operations, stop_on_error))
-            }
+            Work::Each {
+                operations,
+                stop_on_error,
+            } => Ok(self.each(container, &state, operations, stop_on_error)),
             Work::Expire(docids) => {
                 let removed = self.remove(container, &state, &docids, HistoryKind::Expire);
                 let (items, charge) = removed.map_err(|error| self.failure(error))?;
-                Ok(Progress::Finished(self.answer(WriteOutcome::Removed { items }, charge)))
+                Ok(Progress::Finished(
+                    self.answer(WriteOutcome::Removed { items }, charge),
+                ))
             }
-            Work::DeleteKey { key, removed, charge } => self
+            Work::DeleteKey {
+                key,
+                removed,
+                charge,
+            } => self
                 .delete_key(container, &state, key, removed, charge)
                 .map_err(|error| self.failure(error)),
-            Work::CutHistory(up_to) => {
-                self.cut_history(up_to).map_err(|error| self.failure(error))
-            }
+            Work::CutHistory(up_to) => self.cut_history(up_to).map_err(|error| self.failure(error)),
         }
     }
 
@@ -119,15 +150,26 @@ impl<'d> Decider<'d> {
 
     fn meta(&self, charge: Charge) -> Meta {
         let range = Some(self.partition.id());
-        Meta { charge: charge.rounded(), range, lsn: self.lsn, item_lsn: None }
+        Meta {
+            charge: charge.rounded(),
+            range,
+            lsn: self.lsn,
+            item_lsn: None,
+        }
     }
 
     fn answer(&self, value: WriteOutcome, charge: Charge) -> Answer<WriteOutcome> {
-        Answer { value, meta: self.meta(charge) }
+        Answer {
+            value,
+            meta: self.meta(charge),
+        }
     }
 
     fn failure(&self, error: Error) -> Failure {
-        Failure { error, meta: self.meta(read_nothing(self.environment.read_cost)) }
+        Failure {
+            error,
+            meta: self.meta(read_nothing(self.environment.read_cost)),
+        }
     }
 
     /// One operation as a transaction of its own.
@@ -160,9 +202,10 @@ impl<'d> Decider<'d> {
                 answer.meta.item_lsn = Some(applied.item_lsn);
                 Ok(Progress::Finished(answer))
             }
-            Err(refused) => {
-                Err(Failure { error: refused.error, meta: self.meta(refused.charge) })
-            }
+            Err(refused) => Err(Failure {
+                error: refused.error,
+                meta: self.meta(refused.charge),
+            }),
         }
     }
 
@@ -190,7 +233,10 @@ impl<'d> Decider<'d> {
             self.overlay.roll_back(mark);
             let culprit = results.len();
             results = operations.iter().map(|_| dependent()).collect();
-            results[culprit] = OperationResult { outcome: Err(reason.error), charge: reason.charge };
+            results[culprit] = OperationResult {
+                outcome: Err(reason.error),
+                charge: reason.charge,
+            };
         } else if self.overlay.has_changed_since(mark) {
             self.lsn = Lsn(self.lsn.0 + 1);
         }
@@ -215,11 +261,15 @@ impl<'d> Decider<'d> {
             let result = match operation {
                 Ok(operation) => match self.apply(container, state, &operation) {
                     Ok(applied) => done(applied),
-                    Err(refused) => {
-                        OperationResult { outcome: Err(refused.error), charge: refused.charge }
-                    }
+                    Err(refused) => OperationResult {
+                        outcome: Err(refused.error),
+                        charge: refused.charge,
+                    },
                 },
-                Err(error) => OperationResult { outcome: Err(error), charge: Charge::ZERO },
+                Err(error) => OperationResult {
+                    outcome: Err(error),
+                    charge: Charge::ZERO,
+                },
             };
             stopped = stop_on_error && result.outcome.is_err();
             results.push(result);
@@ -268,7 +318,10 @@ impl<'d> Decider<'d> {
         charge: Charge,
     ) -> Result<Progress<Answer<WriteOutcome>>, Error> {
         let (from, to) = keys::logical_partition(&key);
-        let page = self.overlay.below().scan(&Scan::range(from, Some(to)).max_rows(REMOVALS))?;
+        let page = self
+            .overlay
+            .below()
+            .scan(&Scan::range(from, Some(to)).max_rows(REMOVALS))?;
         let docids = page
             .rows
             .iter()
@@ -278,9 +331,15 @@ impl<'d> Decider<'d> {
         let (items, units) = self.remove(container, state, &docids, HistoryKind::Delete)?;
         let (removed, charge) = (removed + items, charge + units);
         if docids.len() == REMOVALS {
-            return Ok(Progress::GoesOn(Work::DeleteKey { key, removed, charge }));
+            return Ok(Progress::GoesOn(Work::DeleteKey {
+                key,
+                removed,
+                charge,
+            }));
         }
-        Ok(Progress::Finished(self.answer(WriteOutcome::Removed { items: removed }, charge)))
+        Ok(Progress::Finished(
+            self.answer(WriteOutcome::Removed { items: removed }, charge),
+        ))
     }
 
     /// Drops old history. A position is moved but not used up: nothing changes for readers
@@ -297,14 +356,22 @@ impl<'d> Decider<'d> {
         }
         self.overlay.counters.history_cut = self.overlay.counters.history_cut.max(up_to);
         let items = page.rows.len() as u64;
-        Ok(Progress::Finished(self.answer(WriteOutcome::Removed { items }, Charge::ZERO)))
+        Ok(Progress::Finished(
+            self.answer(WriteOutcome::Removed { items }, Charge::ZERO),
+        ))
     }
 }
 
 fn done(applied: Applied) -> OperationResult {
-    OperationResult { outcome: Ok(applied.outcome), charge: applied.charge.rounded() }
+    OperationResult {
+        outcome: Ok(applied.outcome),
+        charge: applied.charge.rounded(),
+    }
 }
 
 fn dependent() -> OperationResult {
-    OperationResult { outcome: Err(Error::FailedDependency), charge: Charge::ZERO }
+    OperationResult {
+        outcome: Err(Error::FailedDependency),
+        charge: Charge::ZERO,
+    }
 }

@@ -37,7 +37,11 @@ pub(crate) fn run(environment: &Environment, partition: &Arc<Partition>, finish:
         return false;
     }
     let mut writer = lock(&partition.writer);
-    let round = Round { environment, partition, finish };
+    let round = Round {
+        environment,
+        partition,
+        finish,
+    };
     if let Err(Abandoned) = round.serve(&mut writer, waiting) {
         *writer = None;
     }
@@ -70,7 +74,9 @@ impl Round<'_> {
             Ok(open) => open,
             Err(error) => return self.abandon(waiting, &error),
         };
-        let Some(state) = writer.take() else { return Err(Abandoned) };
+        let Some(state) = writer.take() else {
+            return Err(Abandoned);
+        };
         let Open { txn, head, known } = open;
         let outcome = self.decide(&*txn, state, known, waiting);
         if let Some(again) = outcome.again {
@@ -110,7 +116,10 @@ impl Round<'_> {
     fn begin(&self, writer: &mut Option<WriterState>, waiting: &[Queued]) -> Result<Open, Error> {
         let keys = first_keys(waiting);
         let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
-        let begin = self.environment.store.begin(self.partition.part(), GENERATION, &slices)?;
+        let begin = self
+            .environment
+            .store
+            .begin(self.partition.part(), GENERATION, &slices)?;
         let Begin::Open { txn, head, values } = begin else {
             return Err(Error::CompletingSplit);
         };
@@ -120,9 +129,17 @@ impl Round<'_> {
                 None => Counters::empty(),
             };
             let sizes = FxHashMap::default();
-            *writer = Some(WriterState { lsn: Lsn(head.lsn), counters, sizes });
+            *writer = Some(WriterState {
+                lsn: Lsn(head.lsn),
+                counters,
+                sizes,
+            });
         }
-        Ok(Open { txn, head, known: keys.into_iter().zip(values).collect() })
+        Ok(Open {
+            txn,
+            head,
+            known: keys.into_iter().zip(values).collect(),
+        })
     }
 
     fn abandon(&self, waiting: Vec<Queued>, error: &Error) -> Result<(), Abandoned> {
@@ -132,7 +149,10 @@ impl Round<'_> {
             ..Meta::default()
         };
         for queued in waiting {
-            (queued.done)(Err(Failure { error: error.clone(), meta }));
+            (queued.done)(Err(Failure {
+                error: error.clone(),
+                meta,
+            }));
         }
         Err(Abandoned)
     }
@@ -175,7 +195,10 @@ fn fail_all(decided: Vec<Decided>, error: &Error) {
             Ok(answer) => answer.meta,
             Err(failure) => failure.meta,
         };
-        done(Err(Failure { error: error.clone(), meta }));
+        done(Err(Failure {
+            error: error.clone(),
+            meta,
+        }));
     }
 }
 
@@ -186,7 +209,9 @@ fn first_keys(waiting: &[Queued]) -> Vec<Vec<u8>> {
         match &queued.work {
             Work::Single(operation) => operation_keys(operation, &mut keys),
             Work::Atomic(operations) => {
-                operations.iter().for_each(|operation| operation_keys(operation, &mut keys));
+                operations
+                    .iter()
+                    .for_each(|operation| operation_keys(operation, &mut keys));
             }
             Work::Each { operations, .. } => operations
                 .iter()

@@ -40,7 +40,10 @@ impl Node {
     /// The rules of a member.
     pub fn member(&self, name: &str) -> Option<&Node> {
         // Policies name few paths; a linear search beats hashing.
-        self.members.iter().find(|(own, _)| own == name).map(|(_, node)| node)
+        self.members
+            .iter()
+            .find(|(own, _)| own == name)
+            .map(|(_, node)| node)
     }
 
     /// The rules of array elements.
@@ -71,7 +74,11 @@ impl Node {
 impl IndexPlan {
     /// A plan without any terms: indexing mode none.
     pub fn none(version: u32) -> Self {
-        Self { version, automatic: false, root: None }
+        Self {
+            version,
+            automatic: false,
+            root: None,
+        }
     }
 
     /// A plan from the paths of a policy. Where a path is both included and excluded, the
@@ -91,7 +98,11 @@ impl IndexPlan {
                 PathEnd::Subtree => node.subtree = Some(include),
             }
         }
-        Self { version, automatic, root: Some(root) }
+        Self {
+            version,
+            automatic,
+            root: Some(root),
+        }
     }
 
     /// Counts up with each change of the policy; stored with every item.
@@ -139,7 +150,10 @@ mod tests {
 
     fn plan(included: &[&str], excluded: &[&str]) -> IndexPlan {
         let parse = |paths: &[&str]| -> Vec<ItemPath> {
-            paths.iter().map(|path| ItemPath::parse(path).expect("the test's path")).collect()
+            paths
+                .iter()
+                .map(|path| ItemPath::parse(path).expect("the test's path"))
+                .collect()
         };
         IndexPlan::new(1, true, &parse(included), &parse(excluded))
     }
@@ -163,7 +177,12 @@ mod tests {
 
     #[test]
     fn coverage_agrees_with_terms() {
-        let path = |text: &str| ItemPath::parse(text).expect("the test's path").steps().to_vec();
+        let path = |text: &str| {
+            ItemPath::parse(text)
+                .expect("the test's path")
+                .steps()
+                .to_vec()
+        };
         let narrow = plan(&["/a/b/?", "/t/[]/?"], &["/*"]);
         for (text, expected) in [
             ("/id", true),

@@ -86,12 +86,18 @@ impl Terms {
         let text = |span: &(u32, u32)| &bytes[span.0 as usize..span.1 as usize];
         self.spans.sort_unstable_by(|a, b| text(a).cmp(text(b)));
         self.spans.dedup_by(|a, b| text(a) == text(b));
-        self.scalars = self.spans.iter().filter(|span| !is_container(text(span))).count() as u32;
+        self.scalars = self
+            .spans
+            .iter()
+            .filter(|span| !is_container(text(span)))
+            .count() as u32;
     }
 
     /// The terms in order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        self.spans.iter().map(|&(start, end)| &self.bytes[start as usize..end as usize])
+        self.spans
+            .iter()
+            .map(|&(start, end)| &self.bytes[start as usize..end as usize])
     }
 
     /// How many terms count for the charge: all but those of arrays and objects
@@ -102,7 +108,10 @@ impl Terms {
 
     /// Bytes of the keys that these terms make.
     pub fn key_bytes(&self) -> u64 {
-        self.spans.iter().map(|(start, end)| u64::from(end - start) + 9).sum()
+        self.spans
+            .iter()
+            .map(|(start, end)| u64::from(end - start) + 9)
+            .sum()
     }
 
     /// Calls `removed` for terms only here and `added` for terms only in `new`; answers how many
@@ -146,7 +155,10 @@ pub fn ts_term(ts: u64) -> Vec<u8> {
 
 /// Whether the service, not the user, writes this member of an item.
 pub fn is_system_property(name: &str) -> bool {
-    matches!(name, "_rid" | "_self" | "_etag" | "_attachments" | "_ts" | "_lsn")
+    matches!(
+        name,
+        "_rid" | "_self" | "_etag" | "_attachments" | "_ts" | "_lsn"
+    )
 }
 
 fn is_container(term: &[u8]) -> bool {

@@ -32,7 +32,11 @@ impl<'a> ChangeEntry<'a> {
         const WHAT: Error = Error::Damaged("change entry");
         let docid = DocId(take_u64(&mut value).ok_or(WHAT)?);
         let ts = take_u64(&mut value).ok_or(WHAT)?;
-        Ok(Self { docid, ts, epk: value })
+        Ok(Self {
+            docid,
+            ts,
+            epk: value,
+        })
     }
 }
 
@@ -107,7 +111,14 @@ impl<'a> HistoryEntry<'a> {
         let previous = Lsn(take_u64(&mut rest)?);
         let (length, rest) = rest.split_first_chunk::<2>()?;
         let (epk, json) = rest.split_at_checked(usize::from(u16::from_be_bytes(*length)))?;
-        Some(Self { kind, docid, ts, previous, epk, json })
+        Some(Self {
+            kind,
+            docid,
+            ts,
+            previous,
+            epk,
+            json,
+        })
     }
 }
 
@@ -131,7 +142,10 @@ pub struct Counters {
 impl Counters {
     /// Those of an empty partition. Sequences start at 1: docid 0 would make an empty-looking rid.
     pub fn empty() -> Self {
-        Self { next_sequence: 1, ..Self::default() }
+        Self {
+            next_sequence: 1,
+            ..Self::default()
+        }
     }
 
     /// Everything that counts towards the size limits.
@@ -149,7 +163,10 @@ impl Counters {
             self.last_ts,
             self.history_cut.0,
         ];
-        fields.iter().flat_map(|field| field.to_be_bytes()).collect()
+        fields
+            .iter()
+            .flat_map(|field| field.to_be_bytes())
+            .collect()
     }
 
     /// Reads a stored value.

@@ -57,7 +57,10 @@ pub fn logical_partition(epk: &EffectivePartitionKey) -> (Vec<u8>, Vec<u8>) {
 // byte order of keys is the order of key space for keys of any length.
 fn bound(epk: &EffectivePartitionKey) -> Vec<u8> {
     let bytes = epk.as_bytes();
-    let significant = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let significant = bytes
+        .iter()
+        .rposition(|&byte| byte != 0)
+        .map_or(0, |last| last + 1);
     let mut key = Vec::with_capacity(1 + significant);
     key.push(family::KEY);
     key.extend_from_slice(&bytes[..significant]);
@@ -79,7 +82,10 @@ pub fn position_of(key: &[u8]) -> Option<(Lsn, Ordinal)> {
     let (_, rest) = key.split_first()?;
     let (lsn, ordinal) = rest.split_first_chunk::<8>()?;
     let ordinal = ordinal.try_into().ok()?;
-    Some((Lsn(u64::from_be_bytes(*lsn)), Ordinal::from_be_bytes(ordinal)))
+    Some((
+        Lsn(u64::from_be_bytes(*lsn)),
+        Ordinal::from_be_bytes(ordinal),
+    ))
 }
 
 /// Key of a unique entry; `values` is what [`crate::write::unique`] made of the item.
@@ -101,7 +107,9 @@ pub fn expiry(second: u64, docid: DocId) -> Vec<u8> {
 
 /// Second and docid of an expiry key.
 pub fn parts_of_expiry(key: &[u8]) -> Option<(u64, DocId)> {
-    let (second, docid) = key.strip_prefix(&[family::EXPIRY])?.split_first_chunk::<8>()?;
+    let (second, docid) = key
+        .strip_prefix(&[family::EXPIRY])?
+        .split_first_chunk::<8>()?;
     Some((u64::from_be_bytes(*second), DocId(number(docid)?)))
 }
 

@@ -87,7 +87,8 @@ impl<'a> ItemRecord<'a> {
         if fixed[0] != FORMAT {
             return None;
         }
-        let (epk, json) = rest.split_at_checked(usize::from(u16::from_be_bytes(array(fixed, 48)?)))?;
+        let (epk, json) =
+            rest.split_at_checked(usize::from(u16::from_be_bytes(array(fixed, 48)?)))?;
         let header = Header {
             lsn: Lsn(u64::from_be_bytes(array(fixed, 2)?)),
             ordinal: Ordinal::from_be_bytes(array(fixed, 10)?),
@@ -117,7 +118,9 @@ impl<'a> ItemRecord<'a> {
 pub fn expiry(ts: u64, own: i32, container_default: Option<i32>) -> Option<u64> {
     let default = container_default?;
     let ttl = if own == 0 { default } else { own };
-    u64::try_from(ttl).ok().map(|seconds| ts.saturating_add(seconds))
+    u64::try_from(ttl)
+        .ok()
+        .map(|seconds| ts.saturating_add(seconds))
 }
 
 /// Writes a stored value: header, key, the user's members and the system properties that only

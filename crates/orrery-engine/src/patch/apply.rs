@@ -116,7 +116,9 @@ fn increment(item: &mut Item, path: &Pointer, by: Number) -> Result<(), String> 
             *number = sum(*number, by).ok_or("Increment Operation leads to an infinite number")?;
             Ok(())
         }
-        Some(_) => Err(format!("Increment Operation needs a number at path '{path}'")),
+        Some(_) => Err(format!(
+            "Increment Operation needs a number at path '{path}'"
+        )),
         None => Err(absent(name, path)),
     }
 }

@@ -17,7 +17,9 @@ impl Pointer {
     /// Reads a path.
     pub fn parse(text: &str) -> Result<Self, String> {
         let Some(rest) = text.strip_prefix('/').filter(|rest| !rest.is_empty()) else {
-            return Err(format!("The path '{text}' does not start with '/' and a name"));
+            return Err(format!(
+                "The path '{text}' does not start with '/' and a name"
+            ));
         };
         let segments: Vec<String> = rest
             .split('/')
@@ -46,14 +48,18 @@ impl Pointer {
     pub fn refused<'a>(&self, keys: impl Iterator<Item = &'a [String]>) -> Option<String> {
         let first = self.segments.first().map_or("", String::as_str);
         if is_system_property(first) {
-            return Some(format!("System property '{self}' cannot be changed by a patch"));
+            return Some(format!(
+                "System property '{self}' cannot be changed by a patch"
+            ));
         }
         if self.segments == ["id"] {
             return Some("The id cannot be changed by a patch".to_owned());
         }
         for key in keys {
             if self.segments.starts_with(key) || key.starts_with(&self.segments) {
-                return Some(format!("Partition key path '{self}' cannot be changed by a patch"));
+                return Some(format!(
+                    "Partition key path '{self}' cannot be changed by a patch"
+                ));
             }
         }
         None
@@ -62,8 +68,8 @@ impl Pointer {
 
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.segments.iter().try_for_each(|segment| {
-            write!(f, "/{}", segment.replace('~', "~0").replace('/', "~1"))
-        })
+        self.segments
+            .iter()
+            .try_for_each(|segment| write!(f, "/{}", segment.replace('~', "~0").replace('/', "~1")))
     }
 }

@@ -127,7 +127,11 @@ impl Transaction<'_> {
                 let bytes = old.stored.header().user_bytes as usize;
                 let charge = self.profile.delete(bytes, old.terms.chargeable() + 1);
                 self.remove(overlay, docid, &old, HistoryKind::Delete)?;
-                Ok(Applied { outcome: ItemOutcome::Deleted, charge, item_lsn: self.lsn })
+                Ok(Applied {
+                    outcome: ItemOutcome::Deleted,
+                    charge,
+                    item_lsn: self.lsn,
+                })
             }
             Action::Read(place) => {
                 let (_, stored) = self.find(overlay, &operation.epk, place)?;
@@ -141,12 +145,19 @@ impl Transaction<'_> {
         let etag = header.tag.to_etag();
         let known = operation.conditions.if_none_match.as_deref();
         let (outcome, charge) = if known.is_some_and(|known| etag.matches(known)) {
-            (ItemOutcome::NotModified(etag), charge::read_nothing(self.read_cost))
+            (
+                ItemOutcome::NotModified(etag),
+                charge::read_nothing(self.read_cost),
+            )
         } else {
             let charge = charge::read(header.user_bytes as usize, self.read_cost);
             (ItemOutcome::Read(stored.into_body()), charge)
         };
-        Applied { outcome, charge, item_lsn: header.lsn }
+        Applied {
+            outcome,
+            charge,
+            item_lsn: header.lsn,
+        }
     }
 
     fn create(
@@ -189,7 +200,9 @@ impl Transaction<'_> {
         epk: &EffectivePartitionKey,
         id: &str,
     ) -> Result<Option<(DocId, StoredItem)>, Error> {
-        let Some(docid) = overlay.get(&keys::id(epk, id))? else { return Ok(None) };
+        let Some(docid) = overlay.get(&keys::id(epk, id))? else {
+            return Ok(None);
+        };
         let docid = keys::docid_of_value(&docid).ok_or(Error::Damaged("id entry"))?;
         self.live(overlay, docid)
     }
@@ -199,7 +212,9 @@ impl Transaction<'_> {
         overlay: &mut Overlay<'_>,
         docid: DocId,
     ) -> Result<Option<(DocId, StoredItem)>, Error> {
-        let value = overlay.get(&keys::item(docid))?.ok_or(Error::Damaged("id entry"))?;
+        let value = overlay
+            .get(&keys::item(docid))?
+            .ok_or(Error::Damaged("id entry"))?;
         let stored = StoredItem::decode(value)?;
         if self.is_live(&stored) {
             return Ok(Some((docid, stored)));
@@ -215,7 +230,11 @@ impl Transaction<'_> {
 
     fn old(&self, stored: StoredItem) -> Result<Old, Error> {
         let item = json::parse(stored.json()).map_err(|_| Error::Damaged("item"))?;
-        let id = item.member("id").as_str().ok_or(Error::Damaged("item"))?.to_owned();
+        let id = item
+            .member("id")
+            .as_str()
+            .ok_or(Error::Damaged("item"))?
+            .to_owned();
         let header = stored.header();
         let terms = if header.indexed {
             Terms::of(&item, self.state.index_of(header.policy))
@@ -224,20 +243,27 @@ impl Transaction<'_> {
         };
         let unique = self.state.unique().of(&item);
         drop(item);
-        Ok(Old { stored, terms, unique, id })
+        Ok(Old {
+            stored,
+            terms,
+            unique,
+            id,
+        })
     }
 
-    fn insert(
-        &mut self,
-        overlay: &mut Overlay<'_>,
-        item: &PreparedItem,
-    ) -> Result<Applied, Error> {
+    fn insert(&mut self, overlay: &mut Overlay<'_>, item: &PreparedItem) -> Result<Applied, Error> {
         self.check_unique(overlay, item, None)?;
         let docid = record::docid(self.range, overlay.counters.next_sequence);
         overlay.counters.next_sequence += 1;
         let body = self.put(overlay, docid, item, None)?;
-        let charge = self.profile.create(item.user_bytes(), item.terms.chargeable() + 1);
-        Ok(Applied { outcome: ItemOutcome::Created(body), charge, item_lsn: self.lsn })
+        let charge = self
+            .profile
+            .create(item.user_bytes(), item.terms.chargeable() + 1);
+        Ok(Applied {
+            outcome: ItemOutcome::Created(body),
+            charge,
+            item_lsn: self.lsn,
+        })
     }
 
     fn exchange(
@@ -258,10 +284,16 @@ impl Transaction<'_> {
         let before = old.stored.header().user_bytes as usize;
         let charge = match patched {
             None => self.profile.replace(before, item.user_bytes(), changed),
-            Some(count) => self.profile.patch(before, item.user_bytes(), changed, count),
+            Some(count) => self
+                .profile
+                .patch(before, item.user_bytes(), changed, count),
         };
         let body = self.put(overlay, docid, item, Some(&old))?;
-        Ok(Applied { outcome: ItemOutcome::Replaced(body), charge, item_lsn: self.lsn })
+        Ok(Applied {
+            outcome: ItemOutcome::Replaced(body),
+            charge,
+            item_lsn: self.lsn,
+        })
     }
 
     fn check_unique(
@@ -272,7 +304,9 @@ impl Transaction<'_> {
     ) -> Result<(), Error> {
         for (constraint, values) in item.unique.iter().enumerate() {
             let key = keys::unique(constraint as u8, &item.epk, values);
-            let Some(holder) = overlay.get(&key)? else { continue };
+            let Some(holder) = overlay.get(&key)? else {
+                continue;
+            };
             let holder = keys::docid_of_value(&holder).ok_or(Error::Damaged("unique entry"))?;
             if Some(holder) != own && self.live(overlay, holder)?.is_some() {
                 return Err(Error::Conflict(
@@ -316,7 +350,13 @@ impl Transaction<'_> {
             docid.0,
         );
         let epk = item.epk.as_bytes();
-        let value = record::encode(&header, epk, &item.members, &rid.to_string(), &rid.self_link());
+        let value = record::encode(
+            &header,
+            epk,
+            &item.members,
+            &rid.to_string(),
+            &rid.self_link(),
+        );
         let offset = record::json_offset(epk);
         let value = StoredBytes::from(std::sync::Arc::<[u8]>::from(value));
         let index_bytes = index_bytes(item.indexed, &item.terms);
@@ -326,10 +366,15 @@ impl Transaction<'_> {
 
         overlay.put(keys::item(docid), value.clone());
         if old.is_none() {
-            overlay.put(keys::id(&item.epk, &item.id), keys::docid_value(docid).as_slice().into());
+            overlay.put(
+                keys::id(&item.epk, &item.id),
+                keys::docid_value(docid).as_slice().into(),
+            );
             overlay.counters.items += 1;
         }
-        overlay.writes.put(&keys::key(&item.epk, docid), &size.to_be_bytes());
+        overlay
+            .writes
+            .put(&keys::key(&item.epk, docid), &size.to_be_bytes());
         self.put_feeds(overlay, docid, epk, &value[offset..], &header, old);
         put_expiry(overlay, docid, &header, old);
         put_unique(overlay, docid, item, old);
@@ -354,18 +399,30 @@ impl Transaction<'_> {
             let old = old.stored.header();
             overlay.writes.delete(&keys::change(old.lsn, old.ordinal));
         }
-        let entry = ChangeEntry { docid, ts: self.ts, epk };
-        overlay.writes.put(&keys::change(header.lsn, header.ordinal), &entry.encode());
+        let entry = ChangeEntry {
+            docid,
+            ts: self.ts,
+            epk,
+        };
+        overlay
+            .writes
+            .put(&keys::change(header.lsn, header.ordinal), &entry.encode());
         if self.state.keeps_history() {
             let entry = HistoryEntry {
-                kind: if old.is_some() { HistoryKind::Replace } else { HistoryKind::Create },
+                kind: if old.is_some() {
+                    HistoryKind::Replace
+                } else {
+                    HistoryKind::Create
+                },
                 docid,
                 ts: self.ts,
                 previous: old.map_or(Lsn(0), |old| old.stored.header().lsn),
                 epk,
                 json,
             };
-            overlay.writes.put(&keys::history(header.lsn, header.ordinal), &entry.encode());
+            overlay
+                .writes
+                .put(&keys::history(header.lsn, header.ordinal), &entry.encode());
         }
     }
 
@@ -383,7 +440,9 @@ impl Transaction<'_> {
         overlay.delete(keys::item(docid));
         overlay.delete(keys::id(&epk, &old.id));
         overlay.writes.delete(&keys::key(&epk, docid));
-        overlay.writes.delete(&keys::change(header.lsn, header.ordinal));
+        overlay
+            .writes
+            .delete(&keys::change(header.lsn, header.ordinal));
         if self.state.keeps_history() {
             let entry = HistoryEntry {
                 kind,
@@ -393,7 +452,9 @@ impl Transaction<'_> {
                 epk: epk.as_bytes(),
                 json: old.stored.json(),
             };
-            overlay.writes.put(&keys::history(self.lsn, ordinal), &entry.encode());
+            overlay
+                .writes
+                .put(&keys::history(self.lsn, ordinal), &entry.encode());
         }
         if header.ttl > 0 {
             overlay.writes.delete(&keys::expiry(own_end(header), docid));
@@ -404,7 +465,9 @@ impl Transaction<'_> {
         if header.indexed {
             let ts = terms::ts_term(header.ts);
             for term in old.terms.iter().chain([ts.as_slice()]) {
-                overlay.writes.delete_with(|key| term::write_key(key, term, docid));
+                overlay
+                    .writes
+                    .delete_with(|key| term::write_key(key, term, docid));
             }
         }
         let (value_bytes, index_bytes) = old.sizes();
@@ -423,7 +486,9 @@ impl Transaction<'_> {
         docid: DocId,
         kind: HistoryKind,
     ) -> Result<Charge, Error> {
-        let Some(value) = overlay.get(&keys::item(docid))? else { return Ok(Charge::ZERO) };
+        let Some(value) = overlay.get(&keys::item(docid))? else {
+            return Ok(Charge::ZERO);
+        };
         let old = self.old(StoredItem::decode(value)?)?;
         if kind == HistoryKind::Expire && self.is_live(&old.stored) {
             return Ok(Charge::ZERO);
@@ -446,8 +511,15 @@ impl Transaction<'_> {
         if overlay.counters.total_bytes().saturating_add(new) <= limit || new <= old {
             return Ok(());
         }
-        if overlay.logical_size(epk)?.saturating_sub(old).saturating_add(new) > limit {
-            return Err(Error::LogicalPartitionFull { limit_gb: limit >> 30 });
+        if overlay
+            .logical_size(epk)?
+            .saturating_sub(old)
+            .saturating_add(new)
+            > limit
+        {
+            return Err(Error::LogicalPartitionFull {
+                limit_gb: limit >> 30,
+            });
         }
         Ok(())
     }
@@ -456,18 +528,27 @@ impl Transaction<'_> {
 impl Old {
     /// Bytes of the item and of its terms.
     fn sizes(&self) -> (u64, u64) {
-        (self.stored.stored_bytes(), index_bytes(self.stored.header().indexed, &self.terms))
+        (
+            self.stored.stored_bytes(),
+            index_bytes(self.stored.header().indexed, &self.terms),
+        )
     }
 }
 
 /// Bytes of all terms of an item, `_ts` included.
 fn index_bytes(indexed: bool, terms: &Terms) -> u64 {
     const TS_KEY: u64 = 1 + 8 + 10 + 8;
-    if indexed { terms.key_bytes() + TS_KEY } else { 0 }
+    if indexed {
+        terms.key_bytes() + TS_KEY
+    } else {
+        0
+    }
 }
 
 fn own_end(header: &Header) -> u64 {
-    header.ts.saturating_add(u64::from(header.ttl.max(0).unsigned_abs()))
+    header
+        .ts
+        .saturating_add(u64::from(header.ttl.max(0).unsigned_abs()))
 }
 
 fn put_expiry(overlay: &mut Overlay<'_>, docid: DocId, header: &Header, old: Option<&Old>) {
@@ -475,7 +556,9 @@ fn put_expiry(overlay: &mut Overlay<'_>, docid: DocId, header: &Header, old: Opt
         overlay.writes.delete(&keys::expiry(own_end(old), docid));
     }
     if header.ttl > 0 {
-        overlay.writes.put(&keys::expiry(own_end(header), docid), &[]);
+        overlay
+            .writes
+            .put(&keys::expiry(own_end(header), docid), &[]);
     }
 }
 
@@ -500,13 +583,20 @@ fn put_terms(
     header: &Header,
     old: Option<&Old>,
 ) {
-    let old_ts = old.map(|old| old.stored.header()).filter(|old| old.indexed).map(|old| old.ts);
+    let old_ts = old
+        .map(|old| old.stored.header())
+        .filter(|old| old.indexed)
+        .map(|old| old.ts);
     let new_ts = header.indexed.then_some(header.ts);
     let mut removed: Vec<&[u8]> = Vec::new();
     let mut added: Vec<&[u8]> = Vec::new();
     match old {
         Some(old) => {
-            old.terms.difference(&item.terms, |term| removed.push(term), |term| added.push(term));
+            old.terms.difference(
+                &item.terms,
+                |term| removed.push(term),
+                |term| added.push(term),
+            );
         }
         None => added.extend(item.terms.iter()),
     }

@@ -40,11 +40,7 @@ pub struct Mark {
 
 impl<'t> Overlay<'t> {
     /// Nothing changed yet.
-    pub fn new(
-        below: &'t dyn Reader,
-        counters: Counters,
-        sizes: FxHashMap<Vec<u8>, u64>,
-    ) -> Self {
+    pub fn new(below: &'t dyn Reader, counters: Counters, sizes: FxHashMap<Vec<u8>, u64>) -> Self {
         Self {
             below,
             cache: FxHashMap::default(),
@@ -124,7 +120,12 @@ impl<'t> Overlay<'t> {
                 size
             }
         };
-        let growth = self.growths.iter().filter(|(of, _)| of == epk).map(|(_, by)| by).sum();
+        let growth = self
+            .growths
+            .iter()
+            .filter(|(of, _)| of == epk)
+            .map(|(_, by)| by)
+            .sum();
         Ok(stored.saturating_add_signed(growth))
     }
 
@@ -136,7 +137,11 @@ impl<'t> Overlay<'t> {
         loop {
             let page = self.below.scan(&scan)?;
             for row in &page.rows {
-                let size = row.value.as_ref().try_into().map_err(|_| Error::Damaged("key entry"))?;
+                let size = row
+                    .value
+                    .as_ref()
+                    .try_into()
+                    .map_err(|_| Error::Damaged("key entry"))?;
                 sum = sum.saturating_add(u64::from_be_bytes(size));
             }
             match page.resume {

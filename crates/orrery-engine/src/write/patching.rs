@@ -18,7 +18,9 @@ pub fn patched(
     indexed: bool,
     document: &PatchDocument,
 ) -> Result<PreparedItem, Error> {
-    let mut item = json::parse(stored).map_err(|_| Error::Damaged("item"))?.into_owned();
+    let mut item = json::parse(stored)
+        .map_err(|_| Error::Damaged("item"))?
+        .into_owned();
     if let Some(condition) = &document.condition
         && !condition::holds(condition, &item)?
     {
@@ -31,7 +33,11 @@ pub fn patched(
             preparation.limits.nesting
         )));
     }
-    let indexing = if indexed { IndexingDirective::Include } else { IndexingDirective::Exclude };
+    let indexing = if indexed {
+        IndexingDirective::Include
+    } else {
+        IndexingDirective::Exclude
+    };
     preparation.value(&item, None, indexing)
 }
 

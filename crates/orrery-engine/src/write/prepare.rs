@@ -100,11 +100,15 @@ impl Preparation<'_> {
     /// The full key that a header gives.
     pub fn full_key(&self, key: &PartitionKey) -> Result<PartitionKey, Error> {
         let definition = self.definition();
-        let values = key.components().iter().all(|component| component.is_value());
+        let values = key
+            .components()
+            .iter()
+            .all(|component| component.is_value());
         if !definition.is_full(key) || !values {
             return Err(Error::PartitionKeyMismatch);
         }
-        key.check_length().map_err(|error| Error::bad_request(error.to_string()))?;
+        key.check_length()
+            .map_err(|error| Error::bad_request(error.to_string()))?;
         Ok(definition.complete(key.clone()))
     }
 
@@ -143,7 +147,12 @@ impl Preparation<'_> {
                 return Err(Error::bad_request("A batch cannot hold a batch"));
             }
         };
-        Ok(Operation { epk, action, conditions, indexing })
+        Ok(Operation {
+            epk,
+            action,
+            conditions,
+            indexing,
+        })
     }
 
     /// One operation of a batch under the given key.
@@ -165,15 +174,21 @@ impl Preparation<'_> {
             BatchKind::Replace { id, body } => {
                 self.replace(Place::Id(id.clone()), body, key, indexing)?
             }
-            BatchKind::Patch { id, body } => {
-                (self.effective(key)?, Action::Patch(Place::Id(id.clone()), self.patch(body)?))
-            }
+            BatchKind::Patch { id, body } => (
+                self.effective(key)?,
+                Action::Patch(Place::Id(id.clone()), self.patch(body)?),
+            ),
             BatchKind::Delete { id } => {
                 (self.effective(key)?, Action::Delete(Place::Id(id.clone())))
             }
             BatchKind::Read { id } => (self.effective(key)?, Action::Read(Place::Id(id.clone()))),
         };
-        Ok(Operation { epk, action, conditions: operation.conditions.clone(), indexing })
+        Ok(Operation {
+            epk,
+            action,
+            conditions: operation.conditions.clone(),
+            indexing,
+        })
     }
 
     fn replace(
@@ -197,9 +212,7 @@ impl Preparation<'_> {
         match item {
             ItemRef::Id(id) => Ok(Place::Id(id.clone())),
             ItemRef::Rid(rid) => match (rid.kind(), rid.number()) {
-                (RidKind::Document, Some(number))
-                    if rid.container_id() == Some(self.container) =>
-                {
+                (RidKind::Document, Some(number)) if rid.container_id() == Some(self.container) => {
                     Ok(Place::DocId(DocId(number)))
                 }
                 _ => Err(Error::NotFound),
@@ -243,7 +256,9 @@ impl Preparation<'_> {
         indexing: IndexingDirective,
     ) -> Result<PreparedItem, Error> {
         let Value::Object(members) = item else {
-            return Err(Error::bad_request("The input content is invalid: an item is an object."));
+            return Err(Error::bad_request(
+                "The input content is invalid: an item is an object.",
+            ));
         };
         let id = members
             .get("id")
@@ -267,7 +282,11 @@ impl Preparation<'_> {
             id: id.to_owned(),
             epk: self.definition().effective(&own_key),
             members: user_members(item),
-            terms: if indexed { Terms::of(item, plan) } else { Terms::default() },
+            terms: if indexed {
+                Terms::of(item, plan)
+            } else {
+                Terms::default()
+            },
             unique: self.state.unique().of(item),
             ttl: ttl.unwrap_or_default(),
             indexed,
@@ -278,7 +297,9 @@ impl Preparation<'_> {
     }
 
     fn own_key(&self, item: &Value<'_>) -> Result<PartitionKey, Error> {
-        self.definition().extract(item).map_err(|error| Error::bad_request(error.to_string()))
+        self.definition()
+            .extract(item)
+            .map_err(|error| Error::bad_request(error.to_string()))
     }
 }
 
@@ -286,7 +307,11 @@ impl Preparation<'_> {
 fn user_members(item: &Value<'_>) -> Vec<u8> {
     let mut text = Vec::with_capacity(1024);
     text.push(b'{');
-    let members = item.as_object().map(|object| object.iter()).into_iter().flatten();
+    let members = item
+        .as_object()
+        .map(|object| object.iter())
+        .into_iter()
+        .flatten();
     for (name, value) in members.filter(|(name, _)| !is_system_property(name)) {
         if text.len() > 1 {
             text.push(b',');

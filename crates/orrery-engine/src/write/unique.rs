@@ -24,7 +24,10 @@ impl UniqueKeys {
     /// What the item occupies, one byte string for each constraint: equal bytes, equal values
     /// (for long values: equal 128-bit hashes).
     pub fn of(&self, item: &Value<'_>) -> Vec<Vec<u8>> {
-        self.constraints.iter().map(|paths| occupied(paths, item)).collect()
+        self.constraints
+            .iter()
+            .map(|paths| occupied(paths, item))
+            .collect()
     }
 
     /// Whether there are none.

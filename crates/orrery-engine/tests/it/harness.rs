@@ -60,6 +60,11 @@ impl Entropy for TestEntropy {
     }
 }
 
+/// A clock that stands at [`START`].
+pub fn clock() -> Arc<TestClock> {
+    Arc::new(TestClock(AtomicU64::new(START * 1_000_000)))
+}
+
 /// An engine with one container.
 pub struct World {
     pub store: Arc<dyn Store>,
@@ -83,7 +88,7 @@ impl World {
     }
 
     pub fn on(store: Arc<dyn Store>, definition: &str, ranges: u32, limits: Limits) -> Self {
-        let clock = Arc::new(TestClock(AtomicU64::new(START * 1_000_000)));
+        let clock = clock();
         let engine = open(&store, &clock, &limits).expect("an empty store opens");
         let draft = ContainerDraft {
             database: 7,
@@ -92,17 +97,39 @@ impl World {
             spec: spec(definition, &limits),
             ranges,
         };
-        let container = engine.add_container(draft, Writes::new()).expect("a new container");
-        Self { store, clock, engine, container, limits }
+        let container = engine
+            .add_container(draft, Writes::new())
+            .expect("a new container");
+        Self {
+            store,
+            clock,
+            engine,
+            container,
+            limits,
+        }
     }
 
     /// The same store after a restart.
     pub fn reopen(self) -> Self {
-        let Self { store, clock, engine, container, limits } = self;
+        let Self {
+            store,
+            clock,
+            engine,
+            container,
+            limits,
+        } = self;
         drop((engine, container));
         let engine = open(&store, &clock, &limits).expect("the store opens again");
-        let container = engine.container_by_number(7, 3).expect("the container is recorded");
-        Self { store, clock, engine, container, limits }
+        let container = engine
+            .container_by_number(7, 3)
+            .expect("the container is recorded");
+        Self {
+            store,
+            clock,
+            engine,
+            container,
+            limits,
+        }
     }
 
     pub fn write(&self, request: WriteRequest) -> Result<Answer<WriteOutcome>, Failure> {
@@ -117,14 +144,31 @@ impl World {
         self.write(request(WriteKind::Upsert { body: body.into() }, key))
     }
 
-    pub fn replace(&self, key: &str, id: &str, body: &str) -> Result<Answer<WriteOutcome>, Failure> {
+    pub fn replace(
+        &self,
+        key: &str,
+        id: &str,
+        body: &str,
+    ) -> Result<Answer<WriteOutcome>, Failure> {
         let item = ItemRef::Id(id.to_owned());
-        self.write(request(WriteKind::Replace { item, body: body.into() }, key))
+        self.write(request(
+            WriteKind::Replace {
+                item,
+                body: body.into(),
+            },
+            key,
+        ))
     }
 
     pub fn patch(&self, key: &str, id: &str, body: &str) -> Result<Answer<WriteOutcome>, Failure> {
         let item = ItemRef::Id(id.to_owned());
-        self.write(request(WriteKind::Patch { item, body: body.into() }, key))
+        self.write(request(
+            WriteKind::Patch {
+                item,
+                body: body.into(),
+            },
+            key,
+        ))
     }
 
     pub fn delete(&self, key: &str, id: &str) -> Result<Answer<WriteOutcome>, Failure> {
@@ -139,7 +183,11 @@ impl World {
         atomic: bool,
     ) -> Result<Answer<WriteOutcome>, Failure> {
         let operations = kinds.into_iter().map(operation).collect();
-        let kind = WriteKind::Batch { operations, atomic, continue_on_error: true };
+        let kind = WriteKind::Batch {
+            operations,
+            atomic,
+            continue_on_error: true,
+        };
         self.write(request(kind, key))
     }
 
@@ -147,7 +195,9 @@ impl World {
     pub fn read(&self, key: &str, id: &str) -> Result<String, Error> {
         let item = ItemRef::Id(id.to_owned());
         let options = ReadOptions::default();
-        let answer = self.engine.read_item(&self.container, &parse_key(key), &item, &options);
+        let answer = self
+            .engine
+            .read_item(&self.container, &parse_key(key), &item, &options);
         match answer.map_err(|failure| failure.error)?.value {
             ReadOutcome::Item(body) => Ok(String::from_utf8(body.to_vec()).expect("UTF-8")),
             ReadOutcome::NotModified(_) => panic!("no condition was given"),
@@ -162,7 +212,10 @@ impl World {
     /// All items of a target over all pages, user's part only.
     pub fn feed(&self, target: &Target, max_items: u32) -> Vec<String> {
         let mut all = Vec::new();
-        let mut page = Page { max_items: Some(max_items), ..Page::default() };
+        let mut page = Page {
+            max_items: Some(max_items),
+            ..Page::default()
+        };
         for _ in 0..10_000 {
             let answer = self.engine.read_feed(&self.container, target, &page);
             let feed = answer.expect("the feed is readable").value;
@@ -177,11 +230,7 @@ impl World {
     }
 }
 
-fn open(
-    store: &Arc<dyn Store>,
-    clock: &Arc<TestClock>,
-    limits: &Limits,
-) -> Result<Engine, Error> {
+fn open(store: &Arc<dyn Store>, clock: &Arc<TestClock>, limits: &Limits) -> Result<Engine, Error> {
     let config = EngineConfig {
         limits: limits.clone(),
         commit: CommitMode::Inline,
@@ -196,7 +245,9 @@ fn open(
 }
 
 pub fn spec(definition: &str, limits: &Limits) -> ContainerSpec {
-    let mut body = json::parse_str(definition).expect("the test's definition").into_owned();
+    let mut body = json::parse_str(definition)
+        .expect("the test's definition")
+        .into_owned();
     if let Some(members) = body.as_object_mut() {
         members.insert("id", Value::from("c"));
     }
@@ -224,8 +275,12 @@ pub fn operation(kind: BatchKind) -> BatchOperation {
 pub fn rows(page: &FeedPage) -> Vec<String> {
     let text = [b"[", page.rows.as_slice(), b"]"].concat();
     let parsed = json::parse(&text).expect("rows are JSON");
-    let rows: Vec<String> =
-        parsed.as_array().expect("an array").iter().map(json::to_string).collect();
+    let rows: Vec<String> = parsed
+        .as_array()
+        .expect("an array")
+        .iter()
+        .map(json::to_string)
+        .collect();
     assert_eq!(rows.len(), page.count as usize);
     rows
 }
@@ -235,7 +290,10 @@ pub fn plain(item: &str) -> String {
     let mut value = json::parse_str(item).expect("an item is JSON").into_owned();
     let members = value.as_object_mut().expect("an item is an object");
     for name in ["_rid", "_self", "_etag", "_attachments", "_ts"] {
-        assert!(members.remove(name).is_some(), "{name} is missing in {item}");
+        assert!(
+            members.remove(name).is_some(),
+            "{name} is missing in {item}"
+        );
     }
     json::to_string(&value)
 }

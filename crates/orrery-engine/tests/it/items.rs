@@ -26,13 +26,17 @@ fn batch(answer: Result<Answer<WriteOutcome>, Failure>) -> BatchOutcome {
 #[test]
 fn an_item_from_birth_to_death() {
     let world = World::new(PLAIN, 1);
-    let created = world.create(r#"["a"]"#, r#"{ "id":"1", "pk":"a", "n":1.0 }"#).expect("created");
+    let created = world
+        .create(r#"["a"]"#, r#"{ "id":"1", "pk":"a", "n":1.0 }"#)
+        .expect("created");
     assert_eq!(created.meta.lsn, Lsn(1));
     assert_eq!(created.meta.item_lsn, Some(Lsn(1)));
     assert_eq!(created.meta.range, Some(PartitionKeyRangeId(0)));
     // 1 KiB step and id, pk, n, _ts.
     assert!((created.meta.charge.units() - (4.95 + 4.0 * 0.32)).abs() < 1e-9);
-    let ItemOutcome::Created(body) = item(created) else { panic!("created") };
+    let ItemOutcome::Created(body) = item(created) else {
+        panic!("created")
+    };
     let text = world.read(r#"["a"]"#, "1").expect("readable");
     assert_eq!(text.as_bytes(), &*body);
     let rid = ResourceId::document(7, 3, 1);
@@ -43,19 +47,39 @@ fn an_item_from_birth_to_death() {
     );
     assert_eq!(text, expected);
 
-    assert_refused!(world.create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#), Error::Conflict(_));
-    let replaced = world.replace(r#"["a"]"#, "1", r#"{"id":"1","pk":"a","n":2}"#).expect("replaced");
+    assert_refused!(
+        world.create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#),
+        Error::Conflict(_)
+    );
+    let replaced = world
+        .replace(r#"["a"]"#, "1", r#"{"id":"1","pk":"a","n":2}"#)
+        .expect("replaced");
     assert_eq!(replaced.meta.lsn, Lsn(2));
-    let ItemOutcome::Replaced(second) = item(replaced) else { panic!("replaced") };
+    let ItemOutcome::Replaced(second) = item(replaced) else {
+        panic!("replaced")
+    };
     assert_ne!(second.etag(), body.etag());
-    assert_eq!(member(&world.read(r#"["a"]"#, "1").expect("readable"), "_rid"), rid.to_string());
+    assert_eq!(
+        member(&world.read(r#"["a"]"#, "1").expect("readable"), "_rid"),
+        rid.to_string()
+    );
 
     world.delete(r#"["a"]"#, "1").expect("deleted");
     assert_refused!(world.delete(r#"["a"]"#, "1"), Error::NotFound);
-    assert_refused!(world.replace(r#"["a"]"#, "1", r#"{"id":"1","pk":"a"}"#), Error::NotFound);
+    assert_refused!(
+        world.replace(r#"["a"]"#, "1", r#"{"id":"1","pk":"a"}"#),
+        Error::NotFound
+    );
     assert!(world.read(r#"["a"]"#, "1").is_err());
     let statistics = world.container.ranges().partitions()[0].statistics();
-    assert_eq!((statistics.items, statistics.item_bytes, statistics.index_bytes), (0, 0, 0));
+    assert_eq!(
+        (
+            statistics.items,
+            statistics.item_bytes,
+            statistics.index_bytes
+        ),
+        (0, 0, 0)
+    );
 }
 
 #[test]
@@ -63,7 +87,9 @@ fn ids_are_unique_within_their_key_only() {
     let world = World::new(PLAIN, 3);
     for key in ["a", "b", "c", "d"] {
         let body = format!(r#"{{"id":"1","pk":"{key}"}}"#);
-        world.create(&format!(r#"["{key}"]"#), &body).expect("another key");
+        world
+            .create(&format!(r#"["{key}"]"#), &body)
+            .expect("another key");
         assert_refused!(world.create("", &body), Error::Conflict(_));
     }
 }
@@ -73,7 +99,11 @@ fn bodies_that_are_refused() {
     let world = World::new(PLAIN, 1);
     let big = format!(r#"{{"id":"1","pk":"a","x":"{}"}}"#, "x".repeat(2 << 20));
     assert_refused!(world.create(r#"["a"]"#, &big), Error::TooLarge(_));
-    let deep = format!(r#"{{"id":"1","pk":"a","x":{}{}}}"#, "[".repeat(200), "]".repeat(200));
+    let deep = format!(
+        r#"{{"id":"1","pk":"a","x":{}{}}}"#,
+        "[".repeat(200),
+        "]".repeat(200)
+    );
     for body in [
         "",
         "[]",
@@ -97,12 +127,17 @@ fn bodies_that_are_refused() {
 #[test]
 fn the_key_must_be_the_items_own() {
     let world = World::new(PLAIN, 2);
-    assert_refused!(world.create(r#"["b"]"#, r#"{"id":"1","pk":"a"}"#), Error::PartitionKeyMismatch);
+    assert_refused!(
+        world.create(r#"["b"]"#, r#"{"id":"1","pk":"a"}"#),
+        Error::PartitionKeyMismatch
+    );
     assert_refused!(
         world.create(r#"["a","b"]"#, r#"{"id":"1","pk":"a"}"#),
         Error::PartitionKeyMismatch
     );
-    world.create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#).expect("created");
+    world
+        .create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#)
+        .expect("created");
     // The key of an item never changes: its replacement lies elsewhere.
     assert_refused!(
         world.replace(r#"["a"]"#, "1", r#"{"id":"1","pk":"b"}"#),
@@ -119,13 +154,27 @@ fn the_key_must_be_the_items_own() {
 fn missing_null_and_undefined_keys_are_three() {
     let world = World::new(PLAIN, 2);
     world.create("[{}]", r#"{"id":"1"}"#).expect("undefined");
-    world.create("[null]", r#"{"id":"1","pk":null}"#).expect("null");
-    world.create("[5]", r#"{"id":"1","pk":5.0}"#).expect("number");
-    world.create(r#"["5"]"#, r#"{"id":"1","pk":"5"}"#).expect("string");
-    world.create("[true]", r#"{"id":"1","pk":true}"#).expect("Boolean");
+    world
+        .create("[null]", r#"{"id":"1","pk":null}"#)
+        .expect("null");
+    world
+        .create("[5]", r#"{"id":"1","pk":5.0}"#)
+        .expect("number");
+    world
+        .create(r#"["5"]"#, r#"{"id":"1","pk":"5"}"#)
+        .expect("string");
+    world
+        .create("[true]", r#"{"id":"1","pk":true}"#)
+        .expect("Boolean");
     assert_eq!(world.plain("[{}]", "1").as_deref(), Some(r#"{"id":"1"}"#));
-    assert_eq!(world.plain("[null]", "1").as_deref(), Some(r#"{"id":"1","pk":null}"#));
-    assert_eq!(world.plain("[5]", "1").as_deref(), Some(r#"{"id":"1","pk":5}"#));
+    assert_eq!(
+        world.plain("[null]", "1").as_deref(),
+        Some(r#"{"id":"1","pk":null}"#)
+    );
+    assert_eq!(
+        world.plain("[5]", "1").as_deref(),
+        Some(r#"{"id":"1","pk":5}"#)
+    );
     assert_eq!(world.feed(&Target::All, 10).len(), 5);
 }
 
@@ -134,10 +183,27 @@ fn hierarchical_keys() {
     let definition =
         r#"{"partitionKey":{"paths":["/t","/u/id","/s"],"kind":"MultiHash","version":2}}"#;
     let world = World::new(definition, 4);
-    world.create(r#"["t1","u1","s1"]"#, r#"{"id":"1","t":"t1","u":{"id":"u1"},"s":"s1"}"#).expect("full");
-    world.create(r#"["t1","u1",{}]"#, r#"{"id":"1","t":"t1","u":{"id":"u1"}}"#).expect("undefined");
-    world.create(r#"["t1",null,1]"#, r#"{"id":"1","t":"t1","u":{"id":null},"s":1}"#).expect("null");
-    world.create("", r#"{"id":"1","t":"t2","u":{"id":"u1"},"s":"s1"}"#).expect("from the body");
+    world
+        .create(
+            r#"["t1","u1","s1"]"#,
+            r#"{"id":"1","t":"t1","u":{"id":"u1"},"s":"s1"}"#,
+        )
+        .expect("full");
+    world
+        .create(
+            r#"["t1","u1",{}]"#,
+            r#"{"id":"1","t":"t1","u":{"id":"u1"}}"#,
+        )
+        .expect("undefined");
+    world
+        .create(
+            r#"["t1",null,1]"#,
+            r#"{"id":"1","t":"t1","u":{"id":null},"s":1}"#,
+        )
+        .expect("null");
+    world
+        .create("", r#"{"id":"1","t":"t2","u":{"id":"u1"},"s":"s1"}"#)
+        .expect("from the body");
     assert_refused!(
         world.create(r#"["t1","u1"]"#, r#"{"id":"2","t":"t1","u":{"id":"u1"}}"#),
         Error::PartitionKeyMismatch
@@ -153,25 +219,46 @@ fn hierarchical_keys() {
 #[test]
 fn etags_guard_writes() {
     let world = World::new(PLAIN, 1);
-    world.create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#).expect("created");
+    world
+        .create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#)
+        .expect("created");
     let etag = member(&world.read(r#"["a"]"#, "1").expect("readable"), "_etag");
     let guarded = |etag: &str, kind: WriteKind| {
-        let conditions = Conditions { if_match: Some(etag.to_owned()), if_none_match: None };
-        world.write(WriteRequest { conditions, ..request(kind, r#"["a"]"#) })
+        let conditions = Conditions {
+            if_match: Some(etag.to_owned()),
+            if_none_match: None,
+        };
+        world.write(WriteRequest {
+            conditions,
+            ..request(kind, r#"["a"]"#)
+        })
     };
     let reference = || ItemRef::Id("1".to_owned());
     let body = || br#"{"id":"1","pk":"a","n":1}"#.to_vec();
     let patch = || br#"[{"op":"set","path":"/n","value":1}]"#.to_vec();
     let wrong = "\"00000000-0000-0000-0000-000000000000\"";
     for kind in [
-        WriteKind::Replace { item: reference(), body: body() },
+        WriteKind::Replace {
+            item: reference(),
+            body: body(),
+        },
         WriteKind::Upsert { body: body() },
-        WriteKind::Patch { item: reference(), body: patch() },
+        WriteKind::Patch {
+            item: reference(),
+            body: patch(),
+        },
         WriteKind::Delete { item: reference() },
     ] {
         assert_refused!(guarded(wrong, kind), Error::PreconditionFailed);
     }
-    guarded(&etag, WriteKind::Replace { item: reference(), body: body() }).expect("the right etag");
+    guarded(
+        &etag,
+        WriteKind::Replace {
+            item: reference(),
+            body: body(),
+        },
+    )
+    .expect("the right etag");
     assert_refused!(
         guarded(&etag, WriteKind::Delete { item: reference() }),
         Error::PreconditionFailed
@@ -185,12 +272,22 @@ fn etags_guard_writes() {
 #[test]
 fn session_tokens_ahead_are_refused() {
     let world = World::new(PLAIN, 1);
-    world.create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#).expect("created");
+    world
+        .create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#)
+        .expect("created");
     let read = |lsn| {
         let session = vec![SessionToken::new(PartitionKeyRangeId(0), Lsn(lsn))];
-        let options = orrery_engine::read::ReadOptions { session, ..Default::default() };
+        let options = orrery_engine::read::ReadOptions {
+            session,
+            ..Default::default()
+        };
         let key = parse_key(r#"["a"]"#);
-        world.engine.read_item(&world.container, &key, &ItemRef::Id("1".to_owned()), &options)
+        world.engine.read_item(
+            &world.container,
+            &key,
+            &ItemRef::Id("1".to_owned()),
+            &options,
+        )
     };
     read(1).expect("seen");
     let failure = read(2).expect_err("not yet written");
@@ -201,7 +298,9 @@ fn session_tokens_ahead_are_refused() {
 #[test]
 fn items_are_found_by_rid() {
     let world = World::new(PLAIN, 1);
-    world.create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#).expect("created");
+    world
+        .create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#)
+        .expect("created");
     let delete = |number, key: &str| {
         let item = ItemRef::Rid(ResourceId::document(7, 3, number));
         world.write(request(WriteKind::Delete { item }, key))
@@ -216,18 +315,47 @@ fn unique_keys_hold_within_a_logical_partition() {
     let definition = r#"{"partitionKey":{"paths":["/pk"]},
         "uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/mail"]},{"paths":["/a/x","/b"]}]}}"#;
     let world = World::new(definition, 1);
-    world.create("", r#"{"id":"1","pk":"a","mail":"m","b":1}"#).expect("first");
-    assert_refused!(world.create("", r#"{"id":"2","pk":"a","mail":"m","b":2}"#), Error::Conflict(_));
-    world.create("", r#"{"id":"2","pk":"b","mail":"m"}"#).expect("another key");
-    world.create("", r#"{"id":"3","pk":"a","b":2}"#).expect("no mail counts as null");
-    assert_refused!(world.create("", r#"{"id":"4","pk":"a","b":3}"#), Error::Conflict(_));
-    assert_refused!(world.upsert("", r#"{"id":"3","pk":"a","mail":"m","b":2}"#), Error::Conflict(_));
-    world.upsert("", r#"{"id":"1","pk":"a","mail":"n","b":1.0}"#).expect("its own values");
-    world.create("", r#"{"id":"5","pk":"a","mail":"m","b":4}"#).expect("the value is free again");
-    world.delete(r#"["a"]"#, "5").expect("deleted");
-    world.patch(r#"["a"]"#, "3", r#"[{"op":"set","path":"/mail","value":"m"}]"#).expect("free");
+    world
+        .create("", r#"{"id":"1","pk":"a","mail":"m","b":1}"#)
+        .expect("first");
     assert_refused!(
-        world.patch(r#"["a"]"#, "1", r#"[{"op":"set","path":"/mail","value":"m"}]"#),
+        world.create("", r#"{"id":"2","pk":"a","mail":"m","b":2}"#),
+        Error::Conflict(_)
+    );
+    world
+        .create("", r#"{"id":"2","pk":"b","mail":"m"}"#)
+        .expect("another key");
+    world
+        .create("", r#"{"id":"3","pk":"a","b":2}"#)
+        .expect("no mail counts as null");
+    assert_refused!(
+        world.create("", r#"{"id":"4","pk":"a","b":3}"#),
+        Error::Conflict(_)
+    );
+    assert_refused!(
+        world.upsert("", r#"{"id":"3","pk":"a","mail":"m","b":2}"#),
+        Error::Conflict(_)
+    );
+    world
+        .upsert("", r#"{"id":"1","pk":"a","mail":"n","b":1.0}"#)
+        .expect("its own values");
+    world
+        .create("", r#"{"id":"5","pk":"a","mail":"m","b":4}"#)
+        .expect("the value is free again");
+    world.delete(r#"["a"]"#, "5").expect("deleted");
+    world
+        .patch(
+            r#"["a"]"#,
+            "3",
+            r#"[{"op":"set","path":"/mail","value":"m"}]"#,
+        )
+        .expect("free");
+    assert_refused!(
+        world.patch(
+            r#"["a"]"#,
+            "1",
+            r#"[{"op":"set","path":"/mail","value":"m"}]"#
+        ),
         Error::Conflict(_)
     );
     let long = "x".repeat(3000);
@@ -239,23 +367,43 @@ fn unique_keys_hold_within_a_logical_partition() {
 #[test]
 fn a_batch_is_all_or_nothing() {
     let world = World::new(PLAIN, 1);
-    world.create("", r#"{"id":"0","pk":"a","n":0}"#).expect("created");
-    let create = |id: &str| BatchKind::Create { body: format!(r#"{{"id":"{id}","pk":"a"}}"#).into() };
+    world
+        .create("", r#"{"id":"0","pk":"a","n":0}"#)
+        .expect("created");
+    let create = |id: &str| BatchKind::Create {
+        body: format!(r#"{{"id":"{id}","pk":"a"}}"#).into(),
+    };
     let outcome = batch(world.batch(
         r#"["a"]"#,
-        vec![create("1"), BatchKind::Delete { id: "0".to_owned() }, create("1"), create("2")],
+        vec![
+            create("1"),
+            BatchKind::Delete { id: "0".to_owned() },
+            create("1"),
+            create("2"),
+        ],
         true,
     ));
     let kinds: Vec<String> = outcome
         .results
         .iter()
-        .map(|result| result.outcome.as_ref().map_or_else(ToString::to_string, |_| "ok".to_owned()))
+        .map(|result| {
+            result
+                .outcome
+                .as_ref()
+                .map_or_else(ToString::to_string, |_| "ok".to_owned())
+        })
         .collect();
     assert!(kinds[2].contains("already exists"), "{kinds:?}");
     for other in [0, 1, 3] {
-        assert!(matches!(outcome.results[other].outcome, Err(Error::FailedDependency)));
+        assert!(matches!(
+            outcome.results[other].outcome,
+            Err(Error::FailedDependency)
+        ));
     }
-    assert_eq!(world.feed(&Target::All, 10), [r#"{"id":"0","pk":"a","n":0}"#]);
+    assert_eq!(
+        world.feed(&Target::All, 10),
+        [r#"{"id":"0","pk":"a","n":0}"#]
+    );
 
     let answer = world.batch(
         r#"["a"]"#,
@@ -266,8 +414,13 @@ fn a_batch_is_all_or_nothing() {
                 id: "1".to_owned(),
                 body: br#"{"operations":[{"op":"incr","path":"/n","value":5}]}"#.to_vec(),
             },
-            BatchKind::Upsert { body: br#"{"id":"2","pk":"a"}"#.to_vec() },
-            BatchKind::Replace { id: "2".to_owned(), body: br#"{"id":"2","pk":"a","m":1}"#.to_vec() },
+            BatchKind::Upsert {
+                body: br#"{"id":"2","pk":"a"}"#.to_vec(),
+            },
+            BatchKind::Replace {
+                id: "2".to_owned(),
+                body: br#"{"id":"2","pk":"a","m":1}"#.to_vec(),
+            },
             BatchKind::Delete { id: "0".to_owned() },
         ],
         true,
@@ -276,10 +429,16 @@ fn a_batch_is_all_or_nothing() {
     assert_eq!(lsn, Some(Lsn(2)), "one transaction, one position");
     let outcome = batch(answer);
     assert!(outcome.all_succeeded());
-    assert!(matches!(outcome.results[1].outcome, Ok(ItemOutcome::Read(_))));
+    assert!(matches!(
+        outcome.results[1].outcome,
+        Ok(ItemOutcome::Read(_))
+    ));
     assert_eq!(
         world.feed(&Target::All, 10),
-        [r#"{"id":"1","pk":"a","n":5}"#, r#"{"id":"2","pk":"a","m":1}"#]
+        [
+            r#"{"id":"1","pk":"a","n":5}"#,
+            r#"{"id":"2","pk":"a","m":1}"#
+        ]
     );
     let statistics = world.container.ranges().partitions()[0].statistics();
     assert_eq!(statistics.items, 2);
@@ -288,19 +447,29 @@ fn a_batch_is_all_or_nothing() {
 #[test]
 fn batches_that_are_refused_as_a_whole() {
     let world = World::new(PLAIN, 1);
-    let create = |key: &str| BatchKind::Create { body: format!(r#"{{"id":"1","pk":"{key}"}}"#).into() };
+    let create = |key: &str| BatchKind::Create {
+        body: format!(r#"{{"id":"1","pk":"{key}"}}"#).into(),
+    };
     assert_refused!(world.batch(r#"["a"]"#, vec![], true), Error::BadRequest(_));
-    assert_refused!(world.batch("", vec![create("a")], true), Error::PartitionKeyMissing);
+    assert_refused!(
+        world.batch("", vec![create("a")], true),
+        Error::PartitionKeyMissing
+    );
     assert_refused!(
         world.batch(r#"["a"]"#, vec![create("a"), create("b")], true),
         Error::PartitionKeyMismatch
     );
-    let many = (0..101).map(|_| BatchKind::Read { id: "1".to_owned() }).collect();
+    let many = (0..101)
+        .map(|_| BatchKind::Read { id: "1".to_owned() })
+        .collect();
     assert_refused!(world.batch(r#"["a"]"#, many, true), Error::BadRequest(_));
     let big = |id: u32| BatchKind::Create {
         body: format!(r#"{{"id":"{id}","pk":"a","x":"{}"}}"#, "x".repeat(1 << 20)).into(),
     };
-    assert_refused!(world.batch(r#"["a"]"#, vec![big(1), big(2)], true), Error::TooLarge(_));
+    assert_refused!(
+        world.batch(r#"["a"]"#, vec![big(1), big(2)], true),
+        Error::TooLarge(_)
+    );
     assert!(world.feed(&Target::All, 10).is_empty());
 }
 
@@ -316,11 +485,20 @@ fn bulk_goes_on_after_failures() {
             operation
         })
         .collect();
-    let kind = WriteKind::Batch { operations, atomic: false, continue_on_error: true };
+    let kind = WriteKind::Batch {
+        operations,
+        atomic: false,
+        continue_on_error: true,
+    };
     let outcome = batch(world.write(request(kind, "")));
     assert_eq!(outcome.results.len(), 20);
     for (n, result) in outcome.results.iter().enumerate() {
-        assert_eq!(result.outcome.is_ok(), n != 7, "operation {n}: {:?}", result.outcome);
+        assert_eq!(
+            result.outcome.is_ok(),
+            n != 7,
+            "operation {n}: {:?}",
+            result.outcome
+        );
     }
     assert_eq!(world.feed(&Target::All, 3).len(), 19);
 }
@@ -329,7 +507,11 @@ fn bulk_goes_on_after_failures() {
 fn bulk_for_the_wrong_range_fails_alone() {
     let world = World::new(PLAIN, 2);
     let owner = |key: &str| {
-        let epk = world.container.state().key_definition().effective(&parse_key(key));
+        let epk = world
+            .container
+            .state()
+            .key_definition()
+            .effective(&parse_key(key));
         world.container.partition_of(&epk).expect("an owner").id()
     };
     let keys: Vec<String> = (0..20).map(|n| format!(r#"["k{n}"]"#)).collect();
@@ -341,13 +523,22 @@ fn bulk_for_the_wrong_range_fails_alone() {
             operation
         })
         .collect();
-    let kind = WriteKind::Batch { operations, atomic: false, continue_on_error: true };
+    let kind = WriteKind::Batch {
+        operations,
+        atomic: false,
+        continue_on_error: true,
+    };
     let range = Some(PartitionKeyRangeId(1));
-    let outcome = batch(world.write(WriteRequest { range, ..request(kind, "") }));
+    let outcome = batch(world.write(WriteRequest {
+        range,
+        ..request(kind, "")
+    }));
     for (key, result) in keys.iter().zip(&outcome.results) {
         match &result.outcome {
             Ok(_) => assert_eq!(owner(key), PartitionKeyRangeId(1)),
-            Err(Error::PartitionKeyRangeGone { .. }) => assert_eq!(owner(key), PartitionKeyRangeId(0)),
+            Err(Error::PartitionKeyRangeGone { .. }) => {
+                assert_eq!(owner(key), PartitionKeyRangeId(0))
+            }
             Err(error) => panic!("{error}"),
         }
     }
@@ -357,11 +548,18 @@ fn bulk_for_the_wrong_range_fails_alone() {
 fn deleting_a_key_deletes_all_its_items() {
     let world = World::new(PLAIN, 2);
     for n in 0..1100 {
-        world.create("", &format!(r#"{{"id":"{n}","pk":"a"}}"#)).expect("created");
+        world
+            .create("", &format!(r#"{{"id":"{n}","pk":"a"}}"#))
+            .expect("created");
     }
     world.create("", r#"{"id":"0","pk":"b"}"#).expect("created");
-    let answer = world.write(request(WriteKind::DeletePartitionKey, r#"["a"]"#)).expect("deleted");
-    assert!(matches!(answer.value, WriteOutcome::Removed { items: 1100 }));
+    let answer = world
+        .write(request(WriteKind::DeletePartitionKey, r#"["a"]"#))
+        .expect("deleted");
+    assert!(matches!(
+        answer.value,
+        WriteOutcome::Removed { items: 1100 }
+    ));
     assert_eq!(world.feed(&Target::All, 10), [r#"{"id":"0","pk":"b"}"#]);
     assert_refused!(
         world.write(request(WriteKind::DeletePartitionKey, "")),
@@ -371,22 +569,33 @@ fn deleting_a_key_deletes_all_its_items() {
 
 #[test]
 fn a_full_logical_partition_takes_no_more() {
-    let limits = Limits { logical_partition_bytes: 20_000, ..Limits::default() };
-    let world = World::with_limits(PLAIN, 1, limits);
-    let body = |key: &str, id: u32| {
-        format!(r#"{{"id":"{id}","pk":"{key}","x":"{}"}}"#, "x".repeat(1000))
+    let limits = Limits {
+        logical_partition_bytes: 20_000,
+        ..Limits::default()
     };
+    let world = World::with_limits(PLAIN, 1, limits);
+    let body =
+        |key: &str, id: u32| format!(r#"{{"id":"{id}","pk":"{key}","x":"{}"}}"#, "x".repeat(1000));
     let mut stored = 0;
     while world.create("", &body("a", stored)).is_ok() {
         stored += 1;
         assert!(stored < 20, "the limit is never reached");
     }
     assert!(stored > 5);
-    assert_refused!(world.create("", &body("a", 99)), Error::LogicalPartitionFull { .. });
-    world.create("", &body("b", 0)).expect("another key has room");
-    world.replace("", "0", r#"{"id":"0","pk":"a"}"#).expect("smaller is fine");
+    assert_refused!(
+        world.create("", &body("a", 99)),
+        Error::LogicalPartitionFull { .. }
+    );
+    world
+        .create("", &body("b", 0))
+        .expect("another key has room");
+    world
+        .replace("", "0", r#"{"id":"0","pk":"a"}"#)
+        .expect("smaller is fine");
     world.delete(r#"["a"]"#, "1").expect("deleted");
-    world.create("", &body("a", 99)).expect("there is room again");
+    world
+        .create("", &body("a", 99))
+        .expect("there is room again");
 }
 
 #[test]
@@ -409,18 +618,31 @@ fn pages_of_a_feed_cover_it_once() {
         .iter()
         .map(|item| member(item, "id").parse().expect("a number"))
         .collect();
-    assert_eq!(numbers, (0..137).filter(|n| n % 11 == 3).collect::<Vec<_>>());
+    assert_eq!(
+        numbers,
+        (0..137).filter(|n| n % 11 == 3).collect::<Vec<_>>()
+    );
     let mut by_range = 0;
     for partition in world.container.ranges().partitions() {
         let id = partition.id();
         by_range += world.feed(&Target::Range { id, epk: None }, 10).len();
     }
     assert_eq!(by_range, 137);
-    let gone = Target::Range { id: PartitionKeyRangeId(9), epk: None };
-    let answer = world.engine.read_feed(&world.container, &gone, &Page::default());
+    let gone = Target::Range {
+        id: PartitionKeyRangeId(9),
+        epk: None,
+    };
+    let answer = world
+        .engine
+        .read_feed(&world.container, &gone, &Page::default());
     assert_refused!(answer, Error::PartitionKeyRangeGone { .. });
-    let page = Page { continuation: Some("x".to_owned()), ..Page::default() };
-    let answer = world.engine.read_feed(&world.container, &Target::All, &page);
+    let page = Page {
+        continuation: Some("x".to_owned()),
+        ..Page::default()
+    };
+    let answer = world
+        .engine
+        .read_feed(&world.container, &Target::All, &page);
     assert_refused!(answer, Error::BadRequest(_));
 }
 
@@ -428,14 +650,22 @@ fn pages_of_a_feed_cover_it_once() {
 fn a_feed_backwards_is_the_feed_turned() {
     let world = World::new(PLAIN, 1);
     for n in 0..25 {
-        world.create("", &format!(r#"{{"id":"{n}","pk":"k{}"}}"#, n % 3)).expect("created");
+        world
+            .create("", &format!(r#"{{"id":"{n}","pk":"k{}"}}"#, n % 3))
+            .expect("created");
     }
     let mut forward = world.feed(&Target::All, 10);
     forward.reverse();
     let mut backward = Vec::new();
-    let mut page = Page { max_items: Some(4), reverse: true, ..Page::default() };
+    let mut page = Page {
+        max_items: Some(4),
+        reverse: true,
+        ..Page::default()
+    };
     loop {
-        let answer = world.engine.read_feed(&world.container, &Target::All, &page);
+        let answer = world
+            .engine
+            .read_feed(&world.container, &Target::All, &page);
         let feed = answer.expect("readable").value;
         backward.extend(crate::harness::rows(&feed).iter().map(|row| plain(row)));
         page.continuation = feed.continuation;
@@ -449,10 +679,21 @@ fn a_feed_backwards_is_the_feed_turned() {
 #[test]
 fn the_indexing_directive_decides_about_terms() {
     let world = World::new(PLAIN, 1);
-    let kind = || WriteKind::Upsert { body: br#"{"id":"1","pk":"a","n":1}"#.to_vec() };
-    let write = |indexing| world.write(WriteRequest { indexing, ..request(kind(), "") });
+    let kind = || WriteKind::Upsert {
+        body: br#"{"id":"1","pk":"a","n":1}"#.to_vec(),
+    };
+    let write = |indexing| {
+        world.write(WriteRequest {
+            indexing,
+            ..request(kind(), "")
+        })
+    };
     write(IndexingDirective::Exclude).expect("created");
-    let bytes = || world.container.ranges().partitions()[0].statistics().index_bytes;
+    let bytes = || {
+        world.container.ranges().partitions()[0]
+            .statistics()
+            .index_bytes
+    };
     assert_eq!(bytes(), 0);
     write(IndexingDirective::Default).expect("replaced");
     assert!(bytes() > 0);
@@ -466,29 +707,42 @@ fn ranges_answer_once_per_version() {
     let first = world.engine.pk_ranges(&world.container, None).value;
     let page = first.page.expect("all ranges");
     assert_eq!(page.count, 3);
-    let again = world.engine.pk_ranges(&world.container, Some(&first.etag)).value;
+    let again = world
+        .engine
+        .pk_ranges(&world.container, Some(&first.etag))
+        .value;
     assert_eq!(again.etag, first.etag);
     assert!(again.page.is_none());
     let rows = crate::harness::rows(&page);
     assert_eq!(member(&rows[0], "minInclusive"), "");
     assert_eq!(member(&rows[2], "maxExclusive"), "FF");
     for pair in rows.windows(2) {
-        assert_eq!(member(&pair[0], "maxExclusive"), member(&pair[1], "minInclusive"));
+        assert_eq!(
+            member(&pair[0], "maxExclusive"),
+            member(&pair[1], "minInclusive")
+        );
     }
-    let unknown = world.engine.pk_ranges(&world.container, Some("\"x\"")).value;
+    let unknown = world
+        .engine
+        .pk_ranges(&world.container, Some("\"x\""))
+        .value;
     assert_eq!(unknown.page.map(|page| page.count), Some(3));
 }
 
 #[test]
 fn patches_change_what_they_say() {
     let world = World::new(PLAIN, 1);
-    world.create("", r#"{"id":"1","pk":"a","n":1,"list":[1]}"#).expect("created");
+    world
+        .create("", r#"{"id":"1","pk":"a","n":1,"list":[1]}"#)
+        .expect("created");
     let answer = world.patch(
         r#"["a"]"#,
         "1",
         r#"{"operations":[{"op":"incr","path":"/n","value":2},{"op":"add","path":"/list/-","value":2}]}"#,
     );
-    let ItemOutcome::Replaced(body) = item(answer.expect("patched")) else { panic!("replaced") };
+    let ItemOutcome::Replaced(body) = item(answer.expect("patched")) else {
+        panic!("replaced")
+    };
     let text = String::from_utf8(body.to_vec()).expect("UTF-8");
     assert_eq!(plain(&text), r#"{"id":"1","pk":"a","n":3,"list":[1,2]}"#);
     for refused in [

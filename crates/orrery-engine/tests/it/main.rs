@@ -1,5 +1,6 @@
 //! The engine from outside: one module per behaviour.
 
+mod catalog;
 mod change_feed;
 mod harness;
 mod items;

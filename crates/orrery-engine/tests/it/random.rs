@@ -15,11 +15,15 @@ const DEFINITION: &str = r#"{"partitionKey":{"paths":["/pk"]},
 type Model = BTreeMap<(u64, u64), (u64, u64)>;
 
 fn body(key: u64, id: u64, version: u64, unique: u64) -> String {
-    format!(r#"{{"id":"{id}","pk":"{key}","v":{version},"u":{unique},"l":[{version},{{"x":"{unique}"}}]}}"#)
+    format!(
+        r#"{{"id":"{id}","pk":"{key}","v":{version},"u":{unique},"l":[{version},{{"x":"{unique}"}}]}}"#
+    )
 }
 
 fn taken(model: &Model, key: u64, unique: u64, own: Option<u64>) -> bool {
-    model.iter().any(|(&(k, id), &(_, u))| k == key && u == unique && Some(id) != own)
+    model
+        .iter()
+        .any(|(&(k, id), &(_, u))| k == key && u == unique && Some(id) != own)
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +72,10 @@ fn kind(step: Step, key: u64, id: u64, version: u64, unique: u64) -> BatchKind {
 }
 
 fn check(world: &World, model: &Model) {
-    let mut expected: Vec<String> =
-        model.iter().map(|(&(key, id), &(version, unique))| body(key, id, version, unique)).collect();
+    let mut expected: Vec<String> = model
+        .iter()
+        .map(|(&(key, id), &(version, unique))| body(key, id, version, unique))
+        .collect();
     expected.sort();
     let mut found = world.feed(&Target::All, 17);
     found.sort();
@@ -79,18 +85,32 @@ fn check(world: &World, model: &Model) {
         assert_eq!(text, Some(body(key, id, version, unique)));
     }
     let ranges = world.container.ranges();
-    let items: u64 = ranges.partitions().iter().map(|partition| partition.statistics().items).sum();
+    let items: u64 = ranges
+        .partitions()
+        .iter()
+        .map(|partition| partition.statistics().items)
+        .sum();
     assert_eq!(items, model.len() as u64);
 }
 
 /// After everything is deleted only the counters are left: no entry of any family leaks.
 fn check_empty(world: &World) {
     for partition in world.container.ranges().partitions() {
-        let page = world.store.scan(partition.part(), &orrery_storage::Scan::all()).expect("readable");
+        let page = world
+            .store
+            .scan(partition.part(), &orrery_storage::Scan::all())
+            .expect("readable");
         let keys: Vec<_> = page.rows.iter().map(|row| row.key.to_vec()).collect();
         assert!(keys.iter().all(|key| key == b"n"), "{keys:?}");
         let statistics = partition.statistics();
-        assert_eq!((statistics.items, statistics.item_bytes, statistics.index_bytes), (0, 0, 0));
+        assert_eq!(
+            (
+                statistics.items,
+                statistics.item_bytes,
+                statistics.index_bytes
+            ),
+            (0, 0, 0)
+        );
     }
 }
 
@@ -101,7 +121,13 @@ fn operations_agree_with_a_map() {
         let mut world = World::new(DEFINITION, 1 + dice.below(3) as u32);
         let mut model = Model::new();
         for version in 0..400 {
-            let steps = [Step::Create, Step::Upsert, Step::Replace, Step::Patch, Step::Delete];
+            let steps = [
+                Step::Create,
+                Step::Upsert,
+                Step::Replace,
+                Step::Patch,
+                Step::Delete,
+            ];
             let mut pick = |key: u64| {
                 let step = steps[dice.below(5) as usize];
                 (step, key, dice.below(8), dice.below(12))
@@ -110,16 +136,24 @@ fn operations_agree_with_a_map() {
             if dice.below(4) == 0 {
                 let picks: Vec<_> = (0..1 + dice.below(4)).map(|_| pick(key)).collect();
                 let mut trial = model.clone();
-                let fine = picks
-                    .iter()
-                    .all(|&(step, key, id, unique)| expect(&mut trial, step, key, id, version, unique));
+                let fine = picks.iter().all(|&(step, key, id, unique)| {
+                    expect(&mut trial, step, key, id, version, unique)
+                });
                 let kinds = picks
                     .iter()
                     .map(|&(step, key, id, unique)| kind(step, key, id, version, unique))
                     .collect();
-                let answer = world.batch(&format!(r#"["{key}"]"#), kinds, true).expect("served");
-                let WriteOutcome::Batch(batch) = answer.value else { panic!("a batch") };
-                assert_eq!(batch.all_succeeded(), fine, "seed {seed} version {version} {picks:?}");
+                let answer = world
+                    .batch(&format!(r#"["{key}"]"#), kinds, true)
+                    .expect("served");
+                let WriteOutcome::Batch(batch) = answer.value else {
+                    panic!("a batch")
+                };
+                assert_eq!(
+                    batch.all_succeeded(),
+                    fine,
+                    "seed {seed} version {version} {picks:?}"
+                );
                 if fine {
                     model = trial;
                 }
@@ -127,12 +161,23 @@ fn operations_agree_with_a_map() {
                 let (step, key, id, unique) = pick(key);
                 let fine = expect(&mut model, step, key, id, version, unique);
                 let kinds = vec![kind(step, key, id, version, unique)];
-                let answer = world.batch(&format!(r#"["{key}"]"#), kinds, false).expect("served");
-                let WriteOutcome::Batch(batch) = answer.value else { panic!("a batch") };
+                let answer = world
+                    .batch(&format!(r#"["{key}"]"#), kinds, false)
+                    .expect("served");
+                let WriteOutcome::Batch(batch) = answer.value else {
+                    panic!("a batch")
+                };
                 let outcome = &batch.results[0].outcome;
-                assert_eq!(outcome.is_ok(), fine, "seed {seed} version {version}: {outcome:?}");
+                assert_eq!(
+                    outcome.is_ok(),
+                    fine,
+                    "seed {seed} version {version}: {outcome:?}"
+                );
                 if let Err(error) = outcome {
-                    assert!(matches!(error, Error::NotFound | Error::Conflict(_)), "{error:?}");
+                    assert!(
+                        matches!(error, Error::NotFound | Error::Conflict(_)),
+                        "{error:?}"
+                    );
                 }
             }
             if dice.below(80) == 0 {
@@ -142,7 +187,9 @@ fn operations_agree_with_a_map() {
         }
         check(&world, &model);
         for &(key, id) in model.keys() {
-            world.delete(&format!(r#"["{key}"]"#), &id.to_string()).expect("deleted");
+            world
+                .delete(&format!(r#"["{key}"]"#), &id.to_string())
+                .expect("deleted");
         }
         check_empty(&world);
     }

@@ -15,10 +15,18 @@ fn container(ttl: &str, more: &str) -> String {
 fn expired_items_are_gone_for_every_reader() {
     let unique = r#","uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]}"#;
     let world = World::new(&container(r#","defaultTtl":10"#, unique), 1);
-    world.create("", r#"{"id":"1","pk":"a","u":1}"#).expect("default");
-    world.create("", r#"{"id":"2","pk":"a","u":2,"ttl":100}"#).expect("longer");
-    world.create("", r#"{"id":"3","pk":"a","u":3,"ttl":-1}"#).expect("for ever");
-    world.create("", r#"{"id":"4","pk":"a","u":4,"ttl":5}"#).expect("shorter");
+    world
+        .create("", r#"{"id":"1","pk":"a","u":1}"#)
+        .expect("default");
+    world
+        .create("", r#"{"id":"2","pk":"a","u":2,"ttl":100}"#)
+        .expect("longer");
+    world
+        .create("", r#"{"id":"3","pk":"a","u":3,"ttl":-1}"#)
+        .expect("for ever");
+    world
+        .create("", r#"{"id":"4","pk":"a","u":4,"ttl":5}"#)
+        .expect("shorter");
     world.clock.advance(5);
     assert!(world.plain(r#"["a"]"#, "4").is_none());
     assert_eq!(world.feed(&Target::All, 10).len(), 3);
@@ -30,10 +38,15 @@ fn expired_items_are_gone_for_every_reader() {
         Error::NotFound
     );
     // Its id and its unique value are free, before anything was purged.
-    world.create("", r#"{"id":"1","pk":"a","u":4}"#).expect("free again");
+    world
+        .create("", r#"{"id":"1","pk":"a","u":4}"#)
+        .expect("free again");
     assert_eq!(world.feed(&Target::All, 10).len(), 3);
     world.clock.advance(1000);
-    assert_eq!(world.feed(&Target::All, 10), [r#"{"id":"3","pk":"a","u":3,"ttl":-1}"#]);
+    assert_eq!(
+        world.feed(&Target::All, 10),
+        [r#"{"id":"3","pk":"a","u":3,"ttl":-1}"#]
+    );
 }
 
 #[test]
@@ -45,11 +58,17 @@ fn purging_gives_the_space_back() {
             1 => r#","ttl":20"#,
             _ => "",
         };
-        world.create("", &format!(r#"{{"id":"{n}","pk":"k{n}"{own}}}"#)).expect("created");
+        world
+            .create("", &format!(r#"{{"id":"{n}","pk":"k{n}"{own}}}"#))
+            .expect("created");
     }
     let stored = || -> u64 {
         let ranges = world.container.ranges();
-        ranges.partitions().iter().map(|partition| partition.statistics().items).sum()
+        ranges
+            .partitions()
+            .iter()
+            .map(|partition| partition.statistics().items)
+            .sum()
     };
     let purge = || {
         let mut removed = 0;
@@ -75,9 +94,14 @@ fn purging_gives_the_space_back() {
 #[test]
 fn the_containers_switch_rules_over_the_items() {
     let world = World::new(&container("", ""), 1);
-    world.create("", r#"{"id":"1","pk":"a","ttl":1}"#).expect("created");
+    world
+        .create("", r#"{"id":"1","pk":"a","ttl":1}"#)
+        .expect("created");
     world.clock.advance(100);
-    assert!(world.plain(r#"["a"]"#, "1").is_some(), "the container has no time to live");
+    assert!(
+        world.plain(r#"["a"]"#, "1").is_some(),
+        "the container has no time to live"
+    );
     let on = spec(&container(r#","defaultTtl":-1"#, ""), &Limits::default());
     world
         .engine

@@ -1,0 +1,217 @@
+//! Throughput of databases and containers as resources: offers (protocol: section 12). The rules
+//! are the model's ([`orrery_model::throughput`]); here they meet what is stored.
+
+use std::sync::Arc;
+
+use orrery_model::json;
+use orrery_model::resource_path::ResourceKind;
+use orrery_model::rid::ResourceId;
+use orrery_model::throughput::{History, Throughput, ThroughputError};
+use orrery_model::value::{Object, Value};
+
+use super::record::Record;
+use super::{Catalog, Change, MetadataOptions, OfferFacts};
+use crate::error::Error;
+
+/// A change between the two ways of provisioning, by its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OfferMigration {
+    /// `x-ms-cosmos-migrate-offer-to-autopilot`
+    ToAutoscale,
+    /// `x-ms-cosmos-migrate-offer-to-manual-throughput`
+    ToManual,
+}
+
+fn refused(error: ThroughputError) -> Error {
+    Error::bad_request(error.to_string())
+}
+
+/// The throughput that an offer holds.
+fn kept(offer: &Record) -> Option<Throughput> {
+    let content = offer.content.get("content")?;
+    let settings = content.member("offerAutopilotSettings");
+    let rate = |value: &Value<'_>| value.as_i64().and_then(|rate| u64::try_from(rate).ok());
+    match rate(settings.member("maxThroughput")) {
+        Some(max) => {
+            let policy = settings
+                .member("autoUpgradePolicy")
+                .member("throughputPolicy");
+            let percent = rate(policy.member("incrementPercent"));
+            let increment_percent = percent.and_then(|percent| u32::try_from(percent).ok());
+            let increment_percent = increment_percent.unwrap_or(0);
+            Some(Throughput::Autoscale {
+                max,
+                increment_percent,
+            })
+        }
+        None => rate(content.member("offerThroughput")).map(Throughput::Manual),
+    }
+}
+
+fn resource_of(offer: &Record) -> Option<ResourceId> {
+    let text = offer
+        .content
+        .get("offerResourceId")
+        .and_then(Value::as_str)?;
+    ResourceId::parse(text).ok()
+}
+
+fn raised(history: &History, throughput: Throughput) -> History {
+    let mut history = *history;
+    match throughput {
+        Throughput::Manual(rate) => history.highest_manual = history.highest_manual.max(rate),
+        Throughput::Autoscale { max, .. } => {
+            history.highest_autoscale = history.highest_autoscale.max(max);
+        }
+    }
+    history
+}
+
+/// The part of the history that the offer itself remembers.
+fn remembered(history: &History) -> Value<'static> {
+    Value::Object(Object::from_iter([
+        ("highestManual", history.highest_manual),
+        ("highestAutoscale", history.highest_autoscale),
+    ]))
+}
+
+impl Catalog<'_> {
+    /// What the headers of a create ask for; `None` when they ask for nothing.
+    pub(super) fn requested_throughput(
+        &self,
+        options: &MetadataOptions,
+    ) -> Result<Option<Throughput>, Error> {
+        let limits = self.engine.limits();
+        match (options.throughput, &options.autoscale_settings) {
+            (Some(_), Some(_)) => Err(refused(ThroughputError::Both)),
+            (Some(rate), None) => Throughput::manual(rate, limits).map(Some).map_err(refused),
+            (None, Some(text)) => {
+                let settings =
+                    json::parse_str(text).map_err(|_| refused(ThroughputError::InvalidInput))?;
+                let throughput = Throughput::from_autoscale_settings(&settings, limits);
+                throughput.map(Some).map_err(refused)
+            }
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The offer of a database or container that has one of its own.
+    pub(super) fn offer_of(&self, resource: ResourceId) -> Option<Arc<Record>> {
+        let offers = self.read_tree(|tree| tree.all(ResourceKind::Offer));
+        offers
+            .into_iter()
+            .find(|offer| resource_of(offer) == Some(resource))
+    }
+
+    /// The offer of a new database or container.
+    pub(super) fn new_offer(
+        &self,
+        resource: &Record,
+        throughput: Throughput,
+    ) -> Result<Arc<Record>, Error> {
+        let account = self.engine.account();
+        let sequence = account.take_numbers("resource", 1)?;
+        let number = account.take_numbers("offer", 1)?;
+        let rid = ResourceId::offer(u32::try_from(number).map_err(|_| Error::Damaged("offer"))?);
+        let history = raised(&History::default(), throughput);
+        let mut content = Object::new();
+        content.insert("id", Value::from(rid.to_string()));
+        content.insert("offerVersion", "V2");
+        content.insert("offerType", "Invalid");
+        content.insert("resource", Value::from(resource.rid.self_link()));
+        content.insert("offerResourceId", Value::from(resource.rid.to_string()));
+        content.insert("content", throughput.to_content(&history));
+        Ok(Arc::new(Record {
+            kind: ResourceKind::Offer,
+            rid,
+            sequence,
+            etag: self.fresh_etag(),
+            ts: self.engine.clock().now_seconds(),
+            content,
+            internal: remembered(&history),
+        }))
+    }
+
+    /// Changes throughput: not below the minimum, and between manual and autoscale only with the
+    /// migration header.
+    pub(super) fn replace_offer(
+        &self,
+        old: &Record,
+        body: &Object<'_>,
+        options: &MetadataOptions,
+    ) -> Result<Arc<Record>, Error> {
+        let limits = self.engine.limits();
+        let history = self.history(old);
+        let was = kept(old).ok_or(Error::Damaged("offer"))?;
+        let new = match options.migration {
+            // The service picks the figure of a migration: enough for what was provisioned.
+            Some(OfferMigration::ToAutoscale) => {
+                let step = limits.autoscale_rate_step.max(1);
+                let max = was
+                    .max_rate()
+                    .max(limits.min_autoscale_rate)
+                    .next_multiple_of(step);
+                Throughput::Autoscale {
+                    max,
+                    increment_percent: 0,
+                }
+            }
+            Some(OfferMigration::ToManual) => Throughput::Manual(was.max_rate()),
+            None => {
+                let content = body.get("content").unwrap_or(&Value::Undefined);
+                Throughput::from_content(content, limits).map_err(refused)?
+            }
+        };
+        was.check_replace(new, &history, limits, options.migration.is_some())
+            .map_err(refused)?;
+        let history = raised(&history, new);
+        let mut content = old.content.clone();
+        content.insert("content", new.to_content(&history));
+        let record = self.changed(old, content, remembered(&history));
+        self.commit(&Change::put(record.clone()))?;
+        Ok(record)
+    }
+
+    fn history(&self, offer: &Record) -> History {
+        let member = |name| {
+            let value = offer.internal.member(name).as_i64();
+            value
+                .and_then(|value| u64::try_from(value).ok())
+                .unwrap_or(0)
+        };
+        let resource = resource_of(offer);
+        let covered = |rid: ResourceId| {
+            resource.is_some_and(|resource| rid == resource || rid.parent() == Some(resource))
+        };
+        let containers = self.engine.containers();
+        let mine = containers
+            .iter()
+            .filter(|container| covered(container.rid()));
+        let bytes = mine
+            .clone()
+            .flat_map(|container| container.ranges().partitions().to_vec())
+            .map(|partition| partition.statistics())
+            .map(|statistics| statistics.item_bytes + statistics.index_bytes)
+            .sum();
+        let is_database = resource.is_some_and(|resource| resource.parent().is_none());
+        History {
+            highest_manual: member("highestManual"),
+            highest_autoscale: member("highestAutoscale"),
+            stored_bytes: bytes,
+            sharing_containers: if is_database { mine.count() } else { 0 },
+        }
+    }
+
+    /// What the headers of an offer's answer tell. Partitions are never pending: raising the
+    /// rate does not split yet.
+    pub(super) fn offer_facts(&self, record: &Record) -> Option<OfferFacts> {
+        if record.kind != ResourceKind::Offer {
+            return None;
+        }
+        let minimum = kept(record)?.minimum(&self.history(record), self.engine.limits());
+        Some(OfferFacts {
+            minimum,
+            replace_pending: false,
+        })
+    }
+}
