@@ -17,6 +17,9 @@ pub const MAP: u8 = b'p';
 /// Family of numbers that only count up.
 pub const NUMBER: u8 = b'n';
 
+/// A key and its value.
+pub type Record = (Vec<u8>, Vec<u8>);
+
 /// The account's part.
 pub struct Account {
     store: Arc<dyn Store>,
@@ -47,7 +50,7 @@ impl Account {
     }
 
     /// All entries that start with `prefix`, in order.
-    pub fn scan(&self, prefix: &[u8]) -> Result<Vec<(Vec<u8>, Vec<u8>)>, Error> {
+    pub fn scan(&self, prefix: &[u8]) -> Result<Vec<Record>, Error> {
         let page = self.store.scan(ACCOUNT_PART, &Scan::prefix(prefix))?;
         let entries = page.rows.into_iter();
         Ok(entries

@@ -218,13 +218,11 @@ impl Reading<'_> {
                     filled.charge += charge::read(bytes, self.cost);
                 }
             }
-            match chunk.resume {
-                Some(resume) => scan.resume = Some(resume.to_vec()),
-                None => {
-                    filled.reached = filled.reached.max(self.snapshot.lsn());
-                    return Ok(filled);
-                }
-            }
+            let Some(resume) = chunk.resume else {
+                filled.reached = filled.reached.max(self.snapshot.lsn());
+                return Ok(filled);
+            };
+            scan.resume = Some(resume.to_vec());
         }
     }
 }

@@ -52,7 +52,7 @@ pub struct Queued {
 /// What to do at its turn.
 pub(crate) enum Work {
     /// One operation, one transaction.
-    Single(Operation),
+    Single(Box<Operation>),
     /// A batch in one transaction.
     Atomic(Vec<Operation>),
     /// A batch, each operation for itself.

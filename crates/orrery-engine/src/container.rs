@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use orrery_model::container::{ContainerSpec, IndexingMode};
+use orrery_model::container::ContainerSpec;
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::PartitionKeyRangeId;
 use orrery_model::partition_key::PartitionKeyDefinition;
@@ -10,7 +10,7 @@ use orrery_model::path::{ItemPath, Step};
 use orrery_model::rid::ResourceId;
 
 use crate::error::Error;
-use crate::index::plan::IndexPlan;
+use crate::index::IndexPlan;
 use crate::partition::Partition;
 use crate::write::unique::UniqueKeys;
 
@@ -118,18 +118,7 @@ pub struct ContainerState {
 impl ContainerState {
     /// Compiles a definition; `index_version` counts the changes of its indexing policy.
     pub fn new(spec: ContainerSpec, index_version: u32) -> Self {
-        let policy = &spec.indexing_policy;
-        let index = if policy.mode() == IndexingMode::None {
-            IndexPlan::none(index_version)
-        } else {
-            let automatic = policy.automatic();
-            IndexPlan::new(
-                index_version,
-                automatic,
-                policy.included(),
-                policy.excluded(),
-            )
-        };
+        let index = IndexPlan::new(&spec.indexing_policy, index_version);
         let unique = spec
             .unique_keys
             .iter()

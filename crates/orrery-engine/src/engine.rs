@@ -164,6 +164,7 @@ impl Engine {
             state,
             container: container.rid(),
             limits: self.limits(),
+            now: self.clock().now_seconds(),
         }
     }
 
@@ -236,24 +237,6 @@ impl Engine {
             .unwrap_or_else(PoisonError::into_inner);
         containers.insert((record.database, record.container), Arc::clone(&container));
         Ok(container)
-    }
-
-    /// Gives a container another definition, whose rules for a replace the caller has checked.
-    /// The record goes with the caller's `writes`.
-    pub fn replace_container(
-        &self,
-        container: &Container,
-        spec: ContainerSpec,
-        mut writes: Writes,
-    ) -> Result<(), Error> {
-        let key = MapRecord::key(container.database(), container.number());
-        let value = self.account().get(&key)?.ok_or(Error::NotFound)?;
-        let mut record = MapRecord::decode(&key, &value)?;
-        record.spec = spec.to_value();
-        writes.put(&key, &record.encode());
-        self.account().commit(writes)?;
-        container.set_state(ContainerState::new(spec, record.index_version));
-        Ok(())
     }
 
     /// Gives a container another definition, in one commit with the caller's `writes`.

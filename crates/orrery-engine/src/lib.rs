@@ -13,7 +13,7 @@
 //!   together with the partition map. It resolves names to numbers and asks
 //!   [`Engine::container_by_number`].
 //! * The query module reads through [`partition::Partition::snapshot`]; what is indexed says
-//!   [`index::plan::IndexPlan::covers`], index keys are built by [`layout::term`].
+//!   [`index::IndexPlan::tree`], index keys are built by [`layout::term`].
 //! * Splits will change [`container::RangeMap`] and the generation of a part.
 
 pub mod account;

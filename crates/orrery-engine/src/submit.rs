@@ -74,7 +74,7 @@ impl Engine {
                 .and_then(|operation| {
                     Ok((
                         container.partition_of(&operation.epk)?,
-                        Work::Single(operation),
+                        Work::Single(Box::new(operation)),
                     ))
                 }),
         };
@@ -209,19 +209,15 @@ impl Engine {
                     },
                 },
             };
-            let part = match parts
-                .iter_mut()
-                .find(|part| part.partition.id() == partition.id())
-            {
-                Some(part) => part,
-                None => {
-                    parts.push(BulkPart::of(partition));
-                    let last = parts.len() - 1;
-                    &mut parts[last]
-                }
-            };
-            part.places.push(place);
-            part.operations.push(operation);
+            let known = parts
+                .iter()
+                .position(|part| part.partition.id() == partition.id());
+            let at = known.unwrap_or_else(|| {
+                parts.push(BulkPart::of(partition));
+                parts.len() - 1
+            });
+            parts[at].places.push(place);
+            parts[at].operations.push(operation);
         }
         let gathering = Arc::new(Gathering::new(bulk.operations.len(), parts.len(), done));
         for BulkPart {

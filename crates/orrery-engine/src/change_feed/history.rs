@@ -30,13 +30,11 @@ impl Reading<'_> {
                 filled.page.push(&envelope(&entry, lsn, self.state)?);
                 filled.charge += charge::read(entry.json.len(), self.cost);
             }
-            match chunk.resume {
-                Some(resume) => scan.resume = Some(resume.to_vec()),
-                None => {
-                    filled.reached = filled.reached.max(self.snapshot.lsn());
-                    return Ok(filled);
-                }
-            }
+            let Some(resume) = chunk.resume else {
+                filled.reached = filled.reached.max(self.snapshot.lsn());
+                return Ok(filled);
+            };
+            scan.resume = Some(resume.to_vec());
         }
     }
 }

@@ -51,7 +51,7 @@ pub(super) struct Decider<'d> {
 /// Whether long work is at its end.
 enum Progress<T> {
     Finished(T),
-    GoesOn(Work),
+    GoesOn(Box<Work>),
 }
 
 impl<'d> Decider<'d> {
@@ -72,9 +72,9 @@ impl<'d> Decider<'d> {
                 Ok(Progress::GoesOn(work)) => {
                     again = Some(Queued {
                         container,
-                        work,
+                        work: *work,
                         done,
-                    })
+                    });
                 }
                 Err(failure) => decided.push(Decided {
                     done,
@@ -331,11 +331,11 @@ impl<'d> Decider<'d> {
         let (items, units) = self.remove(container, state, &docids, HistoryKind::Delete)?;
         let (removed, charge) = (removed + items, charge + units);
         if docids.len() == REMOVALS {
-            return Ok(Progress::GoesOn(Work::DeleteKey {
+            return Ok(Progress::GoesOn(Box::new(Work::DeleteKey {
                 key,
                 removed,
                 charge,
-            }));
+            })));
         }
         Ok(Progress::Finished(
             self.answer(WriteOutcome::Removed { items: removed }, charge),
@@ -352,7 +352,7 @@ impl<'d> Decider<'d> {
             self.overlay.writes.delete(&row.key);
         }
         if page.rows.len() == REMOVALS {
-            return Ok(Progress::GoesOn(Work::CutHistory(up_to)));
+            return Ok(Progress::GoesOn(Box::new(Work::CutHistory(up_to))));
         }
         self.overlay.counters.history_cut = self.overlay.counters.history_cut.max(up_to);
         let items = page.rows.len() as u64;

@@ -209,14 +209,15 @@ fn first_keys(waiting: &[Queued]) -> Vec<Vec<u8>> {
         match &queued.work {
             Work::Single(operation) => operation_keys(operation, &mut keys),
             Work::Atomic(operations) => {
-                operations
-                    .iter()
-                    .for_each(|operation| operation_keys(operation, &mut keys));
+                for operation in operations {
+                    operation_keys(operation, &mut keys);
+                }
             }
-            Work::Each { operations, .. } => operations
-                .iter()
-                .flatten()
-                .for_each(|operation| operation_keys(operation, &mut keys)),
+            Work::Each { operations, .. } => {
+                for operation in operations.iter().flatten() {
+                    operation_keys(operation, &mut keys);
+                }
+            }
             Work::Expire(docids) => keys.extend(docids.iter().map(|&docid| keys::item(docid))),
             Work::DeleteKey { .. } | Work::CutHistory(_) => {}
         }

@@ -179,3 +179,11 @@ fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
 pub fn json_offset(epk: &[u8]) -> usize {
     FIXED + epk.len()
 }
+
+/// Whether the service, not the user, writes this member of an item.
+pub fn is_system_property(name: &str) -> bool {
+    SYSTEM_PROPERTIES.contains(&name)
+}
+
+/// The members that the service writes; `_lsn` only in the change feed.
+pub const SYSTEM_PROPERTIES: [&str; 6] = ["_rid", "_self", "_etag", "_attachments", "_ts", "_lsn"];

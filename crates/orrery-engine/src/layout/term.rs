@@ -1,45 +1,14 @@
-//! Keys of the index: `t`, path hash (8 bytes), value, docid (8 bytes); no value.
-//!
-//! A path is a 64-bit hash, so that a term costs the same at any depth. Two paths of one hash
-//! would only add candidates that the evaluation of the item rejects. The value is
-//! [`orrery_model::ordered`]'s encoding with strings cut at [`STRING_LIMIT`]: byte order is the
-//! service's order across types, and no encoding is a prefix of another. Where a path holds an
-//! array or an object, its hash stands for it, so that IS_DEFINED and ORDER BY can be answered
-//! from the index alone.
+//! Keys of the index: `t`, a term of [`orrery_model::index`] (path hash and value), docid
+//! (8 bytes); no value. Entries of one path lie together in order of value, and those of one
+//! value in order of insertion.
 
 use orrery_model::ids::DocId;
-use orrery_model::murmur::murmur3_x64_128;
+use orrery_model::index::PathHash;
 
 use super::family;
 
-/// Longer strings are cut in terms, with a mark; what is found by them must be checked.
-pub const STRING_LIMIT: usize = 256;
-
-/// A path within an item, as the index knows it: names from the root, array positions collapsed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct PathHash(u64);
-
-impl PathHash {
-    /// The item itself.
-    pub const ROOT: Self = Self(0);
-
-    /// The member of that name.
-    pub fn member(self, name: &str) -> Self {
-        Self(murmur3_x64_128(name.as_bytes(), (self.0, 1)).0)
-    }
-
-    /// Any element.
-    pub fn element(self) -> Self {
-        Self(murmur3_x64_128(&[], (self.0, 2)).0)
-    }
-
-    /// Its bytes in keys.
-    pub fn to_bytes(self) -> [u8; 8] {
-        self.0.to_be_bytes()
-    }
-}
-
-/// The start of all terms of a path.
+/// The start of all entries of a path or composite index. Append an encoded value
+/// ([`orrery_model::ordered`]) for the entries of that value.
 pub fn path_prefix(path: PathHash) -> Vec<u8> {
     let mut key = Vec::with_capacity(64);
     key.push(family::TERM);
@@ -47,7 +16,7 @@ pub fn path_prefix(path: PathHash) -> Vec<u8> {
     key
 }
 
-/// Appends a term's key: `term` is path hash and value as in [`crate::index::terms::Terms`].
+/// Appends the key of a term of an item.
 pub fn write_key(buffer: &mut Vec<u8>, term: &[u8], docid: DocId) {
     buffer.reserve(term.len() + 9);
     buffer.push(family::TERM);
@@ -55,7 +24,12 @@ pub fn write_key(buffer: &mut Vec<u8>, term: &[u8], docid: DocId) {
     buffer.extend_from_slice(&docid.0.to_be_bytes());
 }
 
-/// The value's encoding and the docid in a term's key.
+/// Length of the key of a term of that length.
+pub fn key_length(term: usize) -> u64 {
+    term as u64 + 9
+}
+
+/// The encoded value and the docid in a term's key.
 pub fn parts(key: &[u8]) -> Option<(&[u8], DocId)> {
     let rest = key.strip_prefix(&[family::TERM])?.get(8..)?;
     let (value, docid) = rest.split_last_chunk::<8>()?;

@@ -66,11 +66,11 @@ fn add(item: &mut Item, path: &Pointer, value: Item, name: &str) -> Result<(), S
 
 fn set(item: &mut Item, path: &Pointer, value: Item) -> Result<(), String> {
     let (_, last) = path.split_last();
-    if let Value::Array(elements) = parent(item, path, "Set")? {
-        if let Some(element) = position(last).and_then(|index| elements.get_mut(index)) {
-            *element = value;
-            return Ok(());
-        }
+    if let Value::Array(elements) = parent(item, path, "Set")?
+        && let Some(element) = position(last).and_then(|index| elements.get_mut(index))
+    {
+        *element = value;
+        return Ok(());
     }
     add(item, path, value, "Set")
 }

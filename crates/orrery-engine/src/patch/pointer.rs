@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::index::terms::is_system_property;
+use crate::layout::record::is_system_property;
 
 /// Deepest path; an item nests no deeper.
 const MAX_SEGMENTS: usize = 128;

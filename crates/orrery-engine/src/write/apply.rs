@@ -1,8 +1,11 @@
 //! One operation against what is stored: checks, then the entries that change.
 
+use std::borrow::Cow;
+
 use orrery_model::charge::{self, Charge, Profile, ReadCost};
 use orrery_model::epk::EffectivePartitionKey;
 use orrery_model::ids::{DocId, Lsn};
+use orrery_model::index::Terms;
 use orrery_model::json;
 use orrery_model::limits::Limits;
 use orrery_model::rid::ResourceId;
@@ -13,7 +16,6 @@ use super::prepare::{Action, Operation, Place, Preparation, PreparedItem};
 use super::{ItemBody, ItemOutcome};
 use crate::container::ContainerState;
 use crate::error::Error;
-use crate::index::terms::{self, Terms};
 use crate::layout::entries::{ChangeEntry, HistoryEntry, HistoryKind};
 use crate::layout::keys::{self, Ordinal};
 use crate::layout::record::{self, Header, ItemTag};
@@ -112,6 +114,7 @@ impl Transaction<'_> {
                     state: self.state,
                     container: self.container,
                     limits: self.limits,
+                    now: self.ts,
                 };
                 let indexed = found.1.header().indexed;
                 let item = patching::patched(&preparation, found.1.json(), indexed, document)?;
@@ -125,8 +128,8 @@ impl Transaction<'_> {
                 check_if_match(operation, &stored)?;
                 let old = self.old(stored)?;
                 let bytes = old.stored.header().user_bytes as usize;
-                let charge = self.profile.delete(bytes, old.terms.chargeable() + 1);
-                self.remove(overlay, docid, &old, HistoryKind::Delete)?;
+                let charge = self.profile.delete(bytes, old.terms.charged());
+                self.remove(overlay, docid, &old, HistoryKind::Delete);
                 Ok(Applied {
                     outcome: ItemOutcome::Deleted,
                     charge,
@@ -220,7 +223,7 @@ impl Transaction<'_> {
             return Ok(Some((docid, stored)));
         }
         let old = self.old(stored)?;
-        self.remove(overlay, docid, &old, HistoryKind::Expire)?;
+        self.remove(overlay, docid, &old, HistoryKind::Expire);
         Ok(None)
     }
 
@@ -237,9 +240,9 @@ impl Transaction<'_> {
             .to_owned();
         let header = stored.header();
         let terms = if header.indexed {
-            Terms::of(&item, self.state.index_of(header.policy))
+            self.state.index_of(header.policy).terms(&item)
         } else {
-            Terms::default()
+            Terms::new()
         };
         let unique = self.state.unique().of(&item);
         drop(item);
@@ -253,12 +256,11 @@ impl Transaction<'_> {
 
     fn insert(&mut self, overlay: &mut Overlay<'_>, item: &PreparedItem) -> Result<Applied, Error> {
         self.check_unique(overlay, item, None)?;
+        let item = &*self.at_this_second(item)?;
         let docid = record::docid(self.range, overlay.counters.next_sequence);
         overlay.counters.next_sequence += 1;
         let body = self.put(overlay, docid, item, None)?;
-        let charge = self
-            .profile
-            .create(item.user_bytes(), item.terms.chargeable() + 1);
+        let charge = self.profile.create(item.user_bytes(), item.terms.charged());
         Ok(Applied {
             outcome: ItemOutcome::Created(body),
             charge,
@@ -280,7 +282,15 @@ impl Transaction<'_> {
             ));
         }
         self.check_unique(overlay, item, Some(docid))?;
-        let changed = old.terms.difference(&item.terms, |_| (), |_| ());
+        let item = &*self.at_this_second(item)?;
+        // That every write changes `_ts` is part of its price.
+        let same_second = old.stored.header().ts == self.ts;
+        let own_terms = if item.indexed && !same_second { 2 } else { 0 };
+        let changed = old
+            .terms
+            .difference(&item.terms)
+            .charged
+            .saturating_sub(own_terms);
         let before = old.stored.header().user_bytes as usize;
         let charge = match patched {
             None => self.profile.replace(before, item.user_bytes(), changed),
@@ -294,6 +304,17 @@ impl Transaction<'_> {
             charge,
             item_lsn: self.lsn,
         })
+    }
+
+    /// The item with the terms of the second in which it is really written.
+    fn at_this_second<'i>(&self, item: &'i PreparedItem) -> Result<Cow<'i, PreparedItem>, Error> {
+        if item.ts == self.ts {
+            return Ok(Cow::Borrowed(item));
+        }
+        let mut item = item.clone();
+        item.move_to(self.ts, self.state.index())?;
+        item.policy = self.state.index().version();
+        Ok(Cow::Owned(item))
     }
 
     fn check_unique(
@@ -359,7 +380,7 @@ impl Transaction<'_> {
         );
         let offset = record::json_offset(epk);
         let value = StoredBytes::from(std::sync::Arc::<[u8]>::from(value));
-        let index_bytes = index_bytes(item.indexed, &item.terms);
+        let index_bytes = index_bytes(&item.terms);
         let size = value.len() as u64 + index_bytes;
         let (old_value, old_index) = old.map_or((0, 0), Old::sizes);
         self.check_logical_size(overlay, epk, size, old_value + old_index)?;
@@ -378,7 +399,7 @@ impl Transaction<'_> {
         self.put_feeds(overlay, docid, epk, &value[offset..], &header, old);
         put_expiry(overlay, docid, &header, old);
         put_unique(overlay, docid, item, old);
-        put_terms(overlay, docid, item, &header, old);
+        put_terms(overlay, docid, &item.terms, old);
         let counters = &mut overlay.counters;
         counters.item_bytes = (counters.item_bytes + value.len() as u64).saturating_sub(old_value);
         counters.index_bytes = (counters.index_bytes + index_bytes).saturating_sub(old_index);
@@ -427,13 +448,7 @@ impl Transaction<'_> {
     }
 
     /// Removes an item and everything that points to it.
-    fn remove(
-        &mut self,
-        overlay: &mut Overlay<'_>,
-        docid: DocId,
-        old: &Old,
-        kind: HistoryKind,
-    ) -> Result<(), Error> {
+    fn remove(&mut self, overlay: &mut Overlay<'_>, docid: DocId, old: &Old, kind: HistoryKind) {
         let ordinal = self.ordinal();
         let epk = EffectivePartitionKey::from_bytes(old.stored.epk().to_vec());
         let header = old.stored.header();
@@ -462,13 +477,10 @@ impl Transaction<'_> {
         for (constraint, values) in old.unique.iter().enumerate() {
             overlay.delete(keys::unique(constraint as u8, &epk, values));
         }
-        if header.indexed {
-            let ts = terms::ts_term(header.ts);
-            for term in old.terms.iter().chain([ts.as_slice()]) {
-                overlay
-                    .writes
-                    .delete_with(|key| term::write_key(key, term, docid));
-            }
+        for term in old.terms.iter() {
+            overlay
+                .writes
+                .delete_with(|key| term::write_key(key, term, docid));
         }
         let (value_bytes, index_bytes) = old.sizes();
         let counters = &mut overlay.counters;
@@ -476,7 +488,6 @@ impl Transaction<'_> {
         counters.item_bytes = counters.item_bytes.saturating_sub(value_bytes);
         counters.index_bytes = counters.index_bytes.saturating_sub(index_bytes);
         overlay.resize(epk.as_bytes(), -((value_bytes + index_bytes) as i64));
-        Ok(())
     }
 
     /// Removes an item whatever conditions say; for expiry and delete by partition key.
@@ -494,8 +505,8 @@ impl Transaction<'_> {
             return Ok(Charge::ZERO);
         }
         let bytes = old.stored.header().user_bytes as usize;
-        let charge = self.profile.delete(bytes, old.terms.chargeable() + 1);
-        self.remove(overlay, docid, &old, kind)?;
+        let charge = self.profile.delete(bytes, old.terms.charged());
+        self.remove(overlay, docid, &old, kind);
         Ok(charge)
     }
 
@@ -528,21 +539,13 @@ impl Transaction<'_> {
 impl Old {
     /// Bytes of the item and of its terms.
     fn sizes(&self) -> (u64, u64) {
-        (
-            self.stored.stored_bytes(),
-            index_bytes(self.stored.header().indexed, &self.terms),
-        )
+        (self.stored.stored_bytes(), index_bytes(&self.terms))
     }
 }
 
-/// Bytes of all terms of an item, `_ts` included.
-fn index_bytes(indexed: bool, terms: &Terms) -> u64 {
-    const TS_KEY: u64 = 1 + 8 + 10 + 8;
-    if indexed {
-        terms.key_bytes() + TS_KEY
-    } else {
-        0
-    }
+/// Bytes of the keys of all terms of an item.
+fn index_bytes(terms: &Terms) -> u64 {
+    terms.iter().map(|term| term::key_length(term.len())).sum()
 }
 
 fn own_end(header: &Header) -> u64 {
@@ -576,42 +579,18 @@ fn put_unique(overlay: &mut Overlay<'_>, docid: DocId, item: &PreparedItem, old:
     }
 }
 
-fn put_terms(
-    overlay: &mut Overlay<'_>,
-    docid: DocId,
-    item: &PreparedItem,
-    header: &Header,
-    old: Option<&Old>,
-) {
-    let old_ts = old
-        .map(|old| old.stored.header())
-        .filter(|old| old.indexed)
-        .map(|old| old.ts);
-    let new_ts = header.indexed.then_some(header.ts);
-    let mut removed: Vec<&[u8]> = Vec::new();
-    let mut added: Vec<&[u8]> = Vec::new();
-    match old {
-        Some(old) => {
-            old.terms.difference(
-                &item.terms,
-                |term| removed.push(term),
-                |term| added.push(term),
-            );
-        }
-        None => added.extend(item.terms.iter()),
+fn put_terms(overlay: &mut Overlay<'_>, docid: DocId, terms: &Terms, old: Option<&Old>) {
+    let nothing = Terms::new();
+    let difference = old.map_or(&nothing, |old| &old.terms).difference(terms);
+    for term in difference.removed {
+        overlay
+            .writes
+            .delete_with(|key| term::write_key(key, term, docid));
     }
-    let writes = &mut overlay.writes;
-    for term in removed {
-        writes.delete_with(|key| term::write_key(key, term, docid));
-    }
-    if let Some(ts) = old_ts.filter(|_| old_ts != new_ts) {
-        writes.delete_with(|key| term::write_key(key, &terms::ts_term(ts), docid));
-    }
-    for term in added {
-        writes.put_with(|key| term::write_key(key, term, docid), &[]);
-    }
-    if let Some(ts) = new_ts.filter(|_| old_ts != new_ts) {
-        writes.put_with(|key| term::write_key(key, &terms::ts_term(ts), docid), &[]);
+    for term in difference.added {
+        overlay
+            .writes
+            .put_with(|key| term::write_key(key, term, docid), &[]);
     }
 }
 

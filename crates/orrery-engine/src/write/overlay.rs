@@ -19,7 +19,7 @@ const SIZES_PAGE: usize = 10_000;
 pub struct Overlay<'t> {
     below: &'t dyn Reader,
     cache: FxHashMap<Vec<u8>, Option<StoredBytes>>,
-    undo: Vec<(Vec<u8>, Option<Option<StoredBytes>>)>,
+    undo: Vec<(Vec<u8>, Before)>,
     /// Sizes of logical partitions in the store, as far as they had to be known.
     sizes: FxHashMap<Vec<u8>, u64>,
     growths: Vec<(Vec<u8>, i64)>,
@@ -27,6 +27,12 @@ pub struct Overlay<'t> {
     pub writes: Writes,
     /// The partition's sums after them.
     pub counters: Counters,
+}
+
+/// What the cache said of an entry before it was changed.
+enum Before {
+    Unknown,
+    Known(Option<StoredBytes>),
 }
 
 /// A point to come back to.
@@ -100,7 +106,8 @@ impl<'t> Overlay<'t> {
 
     fn change(&mut self, key: Vec<u8>, value: Option<StoredBytes>) {
         let before = self.cache.insert(key.clone(), value);
-        self.undo.push((key, before));
+        self.undo
+            .push((key, before.map_or(Before::Unknown, Before::Known)));
     }
 
     /// Notes that a logical partition grew or shrank.
@@ -111,14 +118,12 @@ impl<'t> Overlay<'t> {
     /// Bytes of a logical partition as this commit leaves it so far. The first question about
     /// one walks over its key entries; nobody asks before the physical partition is that big.
     pub fn logical_size(&mut self, epk: &[u8]) -> Result<u64, Error> {
-        let known = self.sizes.get(epk).copied();
-        let stored = match known {
-            Some(size) => size,
-            None => {
-                let size = self.sum_sizes(epk)?;
-                self.sizes.insert(epk.to_vec(), size);
-                size
-            }
+        let stored = if let Some(&size) = self.sizes.get(epk) {
+            size
+        } else {
+            let size = self.sum_sizes(epk)?;
+            self.sizes.insert(epk.to_vec(), size);
+            size
         };
         let growth = self
             .growths
@@ -180,8 +185,8 @@ impl<'t> Overlay<'t> {
     pub fn roll_back(&mut self, mark: Mark) {
         for (key, before) in self.undo.drain(mark.undo..).rev() {
             match before {
-                Some(value) => self.cache.insert(key, value),
-                None => self.cache.remove(&key),
+                Before::Known(value) => self.cache.insert(key, value),
+                Before::Unknown => self.cache.remove(&key),
             };
         }
         self.growths.truncate(mark.growths);

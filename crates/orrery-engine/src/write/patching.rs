@@ -38,7 +38,7 @@ pub fn patched(
     } else {
         IndexingDirective::Exclude
     };
-    preparation.value(&item, None, indexing)
+    preparation.value(item, None, indexing)
 }
 
 fn nests_deeper(item: &Value<'_>, limit: usize) -> bool {

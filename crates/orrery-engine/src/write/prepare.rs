@@ -2,17 +2,19 @@
 
 use orrery_model::container::item_ttl;
 use orrery_model::epk::EffectivePartitionKey;
-use orrery_model::ids::{DocId, ItemId};
+use orrery_model::ids::{DocId, IdError, ItemId};
+use orrery_model::index::Terms;
 use orrery_model::json;
 use orrery_model::limits::Limits;
-use orrery_model::partition_key::{PartitionKey, PartitionKeyDefinition};
+use orrery_model::partition_key::{KeyComponent, PartitionKey, PartitionKeyDefinition};
 use orrery_model::rid::{ResourceId, RidKind};
 use orrery_model::value::Value;
 
 use super::{BatchKind, BatchOperation, Conditions, IndexingDirective, ItemRef, WriteKind};
 use crate::container::ContainerState;
 use crate::error::Error;
-use crate::index::terms::{Terms, is_system_property};
+use crate::index::IndexPlan;
+use crate::layout::record::SYSTEM_PROPERTIES;
 use crate::patch::PatchDocument;
 
 /// Everything about a new version of an item that does not depend on what is stored.
@@ -24,8 +26,10 @@ pub struct PreparedItem {
     pub epk: EffectivePartitionKey,
     /// The canonical text of the user's members, without the closing brace.
     pub members: Vec<u8>,
-    /// Its terms but for `_ts`.
+    /// Its terms, if it is written in second `ts`.
     pub terms: Terms,
+    /// The `_ts` that the terms have.
+    pub ts: u64,
     /// What it occupies, see [`super::unique`].
     pub unique: Vec<Vec<u8>>,
     /// Its own time to live; 0 for none.
@@ -90,6 +94,8 @@ pub struct Preparation<'c> {
     pub container: ResourceId,
     /// The limits that apply.
     pub limits: &'c Limits,
+    /// The second of the write, as far as it can be known.
+    pub now: u64,
 }
 
 impl Preparation<'_> {
@@ -100,10 +106,7 @@ impl Preparation<'_> {
     /// The full key that a header gives.
     pub fn full_key(&self, key: &PartitionKey) -> Result<PartitionKey, Error> {
         let definition = self.definition();
-        let values = key
-            .components()
-            .iter()
-            .all(|component| component.is_value());
+        let values = key.components().iter().all(KeyComponent::is_value);
         if !definition.is_full(key) || !values {
             return Err(Error::PartitionKeyMismatch);
         }
@@ -245,55 +248,63 @@ impl Preparation<'_> {
         let item = json::parse(body).map_err(|error| {
             Error::bad_request(format!("The input content is invalid: {error}"))
         })?;
-        self.value(&item, key, indexing)
+        self.value(item, key, indexing)
     }
 
     /// A new version of an item from its value.
     pub fn value(
         &self,
-        item: &Value<'_>,
+        item: Value<'_>,
         key: Option<&PartitionKey>,
         indexing: IndexingDirective,
     ) -> Result<PreparedItem, Error> {
-        let Value::Object(members) = item else {
+        let Value::Object(mut members) = item else {
             return Err(Error::bad_request(
                 "The input content is invalid: an item is an object.",
             ));
         };
+        for name in SYSTEM_PROPERTIES {
+            members.remove(name);
+        }
         let id = members
             .get("id")
             .and_then(Value::as_str)
-            .ok_or_else(|| Error::bad_request(orrery_model::ids::IdError::Missing.to_string()))?;
-        ItemId::check(id).map_err(|error| Error::bad_request(error.to_string()))?;
-        let own_key = self.own_key(item)?;
+            .ok_or_else(|| Error::bad_request(IdError::Missing.to_string()))?
+            .to_owned();
+        ItemId::check(&id).map_err(|error| Error::bad_request(error.to_string()))?;
+        let mut text = Vec::with_capacity(1024);
+        let item = Value::Object(members);
+        json::write(&item, &mut text);
+        self.check_size(text.len())?;
+        text.pop();
+        let own_key = self.own_key(&item)?;
         if let Some(key) = key
             && self.full_key(key)? != own_key
         {
             return Err(Error::PartitionKeyMismatch);
         }
-        let ttl = item_ttl(item).map_err(|error| Error::bad_request(error.to_string()))?;
+        let ttl = item_ttl(&item).map_err(|error| Error::bad_request(error.to_string()))?;
         let plan = self.state.index();
         let indexed = match indexing {
             IndexingDirective::Default => plan.automatic(),
             IndexingDirective::Include => true,
             IndexingDirective::Exclude => false,
         };
-        let prepared = PreparedItem {
-            id: id.to_owned(),
+        Ok(PreparedItem {
+            id,
             epk: self.definition().effective(&own_key),
-            members: user_members(item),
+            members: text,
+            unique: self.state.unique().of(&item),
             terms: if indexed {
-                Terms::of(item, plan)
+                terms_at(plan, item, self.now)
             } else {
-                Terms::default()
+                Terms::new()
             },
-            unique: self.state.unique().of(item),
+            ts: self.now,
             ttl: ttl.unwrap_or_default(),
             indexed,
             policy: plan.version(),
-        };
-        self.check_size(prepared.user_bytes())?;
-        Ok(prepared)
+        })
     }
 
     fn own_key(&self, item: &Value<'_>) -> Result<PartitionKey, Error> {
@@ -303,22 +314,24 @@ impl Preparation<'_> {
     }
 }
 
-/// The canonical text of all members but the service's, without the closing brace.
-fn user_members(item: &Value<'_>) -> Vec<u8> {
-    let mut text = Vec::with_capacity(1024);
-    text.push(b'{');
-    let members = item
-        .as_object()
-        .map(|object| object.iter())
-        .into_iter()
-        .flatten();
-    for (name, value) in members.filter(|(name, _)| !is_system_property(name)) {
-        if text.len() > 1 {
-            text.push(b',');
-        }
-        json::write_string(name, &mut text);
-        text.push(b':');
-        json::write(value, &mut text);
+/// The terms of an item that is written in that second.
+fn terms_at(plan: &IndexPlan, mut item: Value<'_>, ts: u64) -> Terms {
+    if let Some(members) = item.as_object_mut() {
+        members.insert("_ts", ts);
     }
-    text
+    plan.terms(&item)
+}
+
+impl PreparedItem {
+    /// Moves the item to another second: the clock went on since it was prepared.
+    pub fn move_to(&mut self, ts: u64, plan: &IndexPlan) -> Result<(), Error> {
+        self.ts = ts;
+        if self.indexed {
+            let text = [self.members.as_slice(), b"}"].concat();
+            // We wrote the text ourselves.
+            let item = json::parse(&text).map_err(|_| Error::Damaged("prepared item"))?;
+            self.terms = terms_at(plan, item, ts);
+        }
+        Ok(())
+    }
 }

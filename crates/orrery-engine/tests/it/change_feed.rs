@@ -5,6 +5,7 @@ use orrery_engine::page::{FeedPage, Page, Target};
 use orrery_engine::write::BatchKind;
 use orrery_engine::{Answer, Error, Failure};
 use orrery_model::ids::PartitionKeyRangeId;
+use orrery_model::value::Object;
 
 use crate::assert_refused;
 use crate::harness::{START, World, member, parse_key, rows};
@@ -270,10 +271,7 @@ fn all_versions_and_deletes() {
     assert_eq!(parsed[1].member("current").member("n").as_i64(), Some(2));
     let deletion = &parsed[2];
     assert_eq!(
-        deletion
-            .member("current")
-            .as_object()
-            .map(|object| object.len()),
+        deletion.member("current").as_object().map(Object::len),
         Some(0)
     );
     assert_eq!(deletion.member("previous").member("n").as_i64(), Some(2));

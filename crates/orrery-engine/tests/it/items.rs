@@ -537,7 +537,7 @@ fn bulk_for_the_wrong_range_fails_alone() {
         match &result.outcome {
             Ok(_) => assert_eq!(owner(key), PartitionKeyRangeId(1)),
             Err(Error::PartitionKeyRangeGone { .. }) => {
-                assert_eq!(owner(key), PartitionKeyRangeId(0))
+                assert_eq!(owner(key), PartitionKeyRangeId(0));
             }
             Err(error) => panic!("{error}"),
         }

@@ -128,13 +128,13 @@ fn operations_agree_with_a_map() {
                 Step::Patch,
                 Step::Delete,
             ];
-            let mut pick = |key: u64| {
+            let pick = |key: u64| {
                 let step = steps[dice.below(5) as usize];
                 (step, key, dice.below(8), dice.below(12))
             };
             let key = dice.below(4);
             if dice.below(4) == 0 {
-                let picks: Vec<_> = (0..1 + dice.below(4)).map(|_| pick(key)).collect();
+                let picks: Vec<_> = (0..=dice.below(4)).map(|_| pick(key)).collect();
                 let mut trial = model.clone();
                 let fine = picks.iter().all(|&(step, key, id, unique)| {
                     expect(&mut trial, step, key, id, version, unique)

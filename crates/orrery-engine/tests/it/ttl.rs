@@ -105,7 +105,7 @@ fn the_containers_switch_rules_over_the_items() {
     let on = spec(&container(r#","defaultTtl":-1"#, ""), &Limits::default());
     world
         .engine
-        .replace_container(&world.container, on, orrery_storage::Writes::new())
+        .redefine_container(&world.container, on, orrery_storage::Writes::new())
         .expect("replaced");
     assert!(world.plain(r#"["a"]"#, "1").is_none());
 }
