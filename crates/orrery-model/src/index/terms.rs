@@ -15,6 +15,8 @@ pub struct Terms {
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
+    /// The first eight bytes: most comparisons end there.
+    hash: PathHash,
     start: u32,
     end: u32,
     /// Whether request units count it; the entries of arrays and objects are our own.
@@ -89,9 +91,11 @@ impl Terms {
         encode(&mut self.buffer);
         // An item is at most a few MB, its entries a small multiple.
         let place = |at: usize| u32::try_from(at).expect("entries of one item fit 4 GB");
+        let (start, end) = (place(start), place(self.buffer.len()));
         self.entries.push(Entry {
-            start: place(start),
-            end: place(self.buffer.len()),
+            hash,
+            start,
+            end,
             charged,
         });
     }
@@ -112,7 +116,8 @@ impl Terms {
     pub(super) fn finish(&mut self) {
         let buffer = &self.buffer;
         let bytes = |entry: &Entry| &buffer[entry.start as usize..entry.end as usize];
-        self.entries.sort_unstable_by(|a, b| bytes(a).cmp(bytes(b)));
+        self.entries
+            .sort_unstable_by(|a, b| a.hash.cmp(&b.hash).then_with(|| bytes(a).cmp(bytes(b))));
         self.entries.dedup_by(|a, b| bytes(a) == bytes(b));
     }
 }

@@ -72,7 +72,7 @@ pub fn member_slice<'a>(canonical: &'a [u8], name: &str) -> Option<&'a [u8]> {
         reader.expect(b':')?;
         let start = reader.at;
         reader.skip()?;
-        if own == name {
+        if own.is(name) {
             return canonical.get(start..reader.at);
         }
         if reader.next()? != b',' {
@@ -133,19 +133,22 @@ impl<'a> Reader<'a> {
     }
 
     fn object(&mut self, tree: &PathTree) -> Option<Value<'a>> {
-        let mut members = Vec::new();
         if self.peek()? == b'}' {
             self.at += 1;
             return Some(Value::Object(Object::new()));
         }
+        let mut members = match tree {
+            PathTree::All => Vec::with_capacity(8),
+            PathTree::Members(wanted) => Vec::with_capacity(wanted.len()),
+        };
         loop {
             let name = self.name()?;
             self.expect(b':')?;
             match tree {
-                PathTree::All => members.push((name, self.value(tree)?)),
-                PathTree::Members(wanted) => match wanted.iter().find(|(own, _)| *own == name) {
+                PathTree::All => members.push((name.text()?, self.value(tree)?)),
+                PathTree::Members(wanted) => match wanted.iter().find(|(own, _)| name.is(own)) {
                     Some((_, below)) => {
-                        members.push((name, self.value(below)?));
+                        members.push((name.text()?, self.value(below)?));
                         if members.len() == wanted.len() && self.depth == 1 {
                             // All found and nobody reads on behind the root object.
                             break;
@@ -160,7 +163,7 @@ impl<'a> Reader<'a> {
                 _ => return None,
             }
         }
-        Some(Value::Object(Object::from_members(members)))
+        Some(Value::Object(Object::from_unique(members)))
     }
 
     fn array(&mut self, tree: &PathTree) -> Option<Value<'a>> {
@@ -179,32 +182,41 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn name(&mut self) -> Option<Cow<'a, str>> {
-        (self.peek()? == b'"').then(|| self.string())?
+    /// A string at its opening quote, not yet decoded.
+    fn name(&mut self) -> Option<RawString<'a>> {
+        if self.peek()? != b'"' {
+            return None;
+        }
+        let start = self.at + 1;
+        let stop = start + string_stop(self.text.get(start..)?)?;
+        if self.text[stop] == b'"' {
+            self.at = stop + 1;
+            return Some(RawString {
+                text: &self.text[start..stop],
+                is_escaped: false,
+            });
+        }
+        self.at = start;
+        self.end_of_string()?;
+        Some(RawString {
+            text: self.text.get(start..self.at - 1)?,
+            is_escaped: true,
+        })
     }
 
-    /// A string at its opening quote.
     fn string(&mut self) -> Option<Cow<'a, str>> {
-        let start = self.at;
-        let rest = self.text.get(start + 1..)?;
-        let stop = memchr2(b'"', b'\\', rest)?;
-        if rest[stop] == b'"' {
-            self.at = start + 1 + stop + 1;
-            return std::str::from_utf8(&rest[..stop]).ok().map(Cow::Borrowed);
-        }
-        // Escapes are rare and intricate: the checked parser reads them.
-        self.skip_string()?;
-        let text = std::str::from_utf8(self.text.get(start..self.at)?).ok()?;
-        match super::parse_str(text).ok()? {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
+        self.name()?.text()
     }
 
     fn skip_string(&mut self) -> Option<()> {
         self.at += 1;
+        self.end_of_string()
+    }
+
+    /// Passes the rest of a string and its closing quote.
+    fn end_of_string(&mut self) -> Option<()> {
         loop {
-            self.at += memchr2(b'"', b'\\', self.text.get(self.at..)?)?;
+            self.at += string_stop(self.text.get(self.at..)?)?;
             if self.text[self.at] == b'"' {
                 self.at += 1;
                 return Some(());
@@ -213,7 +225,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn number_text(&mut self) -> Option<&'a str> {
+    fn number_text(&mut self) -> Option<&'a [u8]> {
         let rest = self.text.get(self.at..)?;
         let inside = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
         let length = rest
@@ -221,13 +233,21 @@ impl<'a> Reader<'a> {
             .position(|byte| !inside(byte))
             .unwrap_or(rest.len());
         self.at += length;
-        std::str::from_utf8(&rest[..length])
-            .ok()
-            .filter(|text| !text.is_empty())
+        (length > 0).then(|| &rest[..length])
     }
 
     fn number(&mut self) -> Option<Number> {
         let text = self.number_text()?;
+        let (digits, sign) = match text {
+            [b'-', digits @ ..] => (digits, -1),
+            digits => (digits, 1),
+        };
+        // Up to 18 digits cannot overflow; nearly all numbers are such.
+        if digits.len() <= 18 && !digits.is_empty() && digits.iter().all(u8::is_ascii_digit) {
+            let add = |value: i64, digit: &u8| value * 10 + i64::from(digit - b'0');
+            return Some(Number::Int(sign * digits.iter().fold(0, add)));
+        }
+        let text = std::str::from_utf8(text).ok()?;
         if let Ok(value) = text.parse::<i64>() {
             return Some(Number::Int(value));
         }
@@ -270,4 +290,43 @@ impl<'a> Reader<'a> {
             }
         }
     }
+}
+
+/// A string as it stands in the text, between its quotes.
+struct RawString<'a> {
+    text: &'a [u8],
+    is_escaped: bool,
+}
+
+impl<'a> RawString<'a> {
+    fn is(&self, other: &str) -> bool {
+        if self.is_escaped {
+            self.text().is_some_and(|own| own == other)
+        } else {
+            self.text == other.as_bytes()
+        }
+    }
+
+    fn text(&self) -> Option<Cow<'a, str>> {
+        let text = std::str::from_utf8(self.text).ok()?;
+        if !self.is_escaped {
+            return Some(Cow::Borrowed(text));
+        }
+        // Escapes are rare and intricate: the checked parser reads them.
+        match super::parse_str(&format!("\"{text}\"")).ok()? {
+            Value::String(text) => Some(Cow::Owned(text.into_owned())),
+            _ => None,
+        }
+    }
+}
+
+/// Where the first quote or backslash is. Most strings are short: a few bytes are looked at one
+/// by one before the vector search, which has a start-up cost.
+fn string_stop(text: &[u8]) -> Option<usize> {
+    const SHORT: usize = 12;
+    let near = text
+        .iter()
+        .take(SHORT)
+        .position(|&byte| byte == b'"' || byte == b'\\');
+    near.or_else(|| memchr2(b'"', b'\\', text.get(SHORT..)?).map(|far| SHORT + far))
 }

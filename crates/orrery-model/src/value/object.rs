@@ -33,6 +33,11 @@ impl<'a> Object<'a> {
         object
     }
 
+    /// From members whose names are known to differ.
+    pub(crate) fn from_unique(members: Vec<(Cow<'a, str>, Value<'a>)>) -> Self {
+        Self { members }
+    }
+
     fn remove_duplicates(&mut self) {
         let members = &mut self.members;
         if members.len() < SORT_FROM {
