@@ -42,7 +42,8 @@ pub enum KeyComponent {
     Null,
     /// JSON false or true.
     Bool(bool),
-    /// A finite double; never negative zero.
+    /// A finite double. Readers turn negative zero into zero; one made directly hashes apart, as
+    /// in the SDKs.
     Number(f64),
     /// A string.
     String(String),

@@ -120,10 +120,12 @@ impl ItemPath {
 
     /// The member names, where the path has no array steps.
     pub fn properties(&self) -> Option<Vec<&str>> {
-        let name = |step| match step {
-            &Step::Property(ref name) => Some(name.as_str()),
-            Step::Element => None,
-        };
+        fn name(step: &Step) -> Option<&str> {
+            match step {
+                Step::Property(name) => Some(name),
+                Step::Element => None,
+            }
+        }
         self.steps.iter().map(name).collect()
     }
 

@@ -213,16 +213,12 @@ impl Throughput {
     /// stands beside them, which every SDK sends back as it was read.
     pub fn from_content(content: &Value<'_>, limits: &Limits) -> Result<Self, ThroughputError> {
         let object = content.as_object().ok_or(ThroughputError::InvalidInput)?;
-        match object
-            .get("offerAutopilotSettings")
-            .filter(|settings| !settings.is_null())
-        {
-            Some(settings) => Self::from_autoscale_settings(settings, limits),
-            None => {
-                let rate = object.get("offerThroughput").and_then(Value::as_i64);
-                Self::manual(rate.ok_or(ThroughputError::InvalidInput)?, limits)
-            }
+        let settings = object.get("offerAutopilotSettings");
+        if let Some(settings) = settings.filter(|settings| !settings.is_null()) {
+            return Self::from_autoscale_settings(settings, limits);
         }
+        let rate = object.get("offerThroughput").and_then(Value::as_i64);
+        Self::manual(rate.ok_or(ThroughputError::InvalidInput)?, limits)
     }
 
     /// Reads autoscale settings, as in an offer or in the header of a create.

@@ -4,8 +4,26 @@
 //! few bytes, how to go on: either after (or again with) the last pushed item, or from the first
 //! item of the range when rows depend on all items ([`Pipeline::restarts`]).
 
+pub mod accumulator;
+pub(crate) mod groups;
+pub(crate) mod ranking;
+mod resume;
+mod sink;
+mod sorter;
+
+use crate::eval::item::ItemText;
+use crate::eval::rows::{select_rows, select_values};
+use crate::eval::{Binding, Frame, Run, logic};
 use crate::program::Program;
+use crate::program::node::Source;
 use orrery_model::value::Value;
+pub use resume::ResumeFilter;
+use resume::State;
+use sink::{Sink, Stage};
+use std::ops::ControlFlow;
+
+/// Paths that are read one by one from the text; more are read in one pass.
+const LAZY_READS: usize = 3;
 
 /// An item that is pushed in.
 #[derive(Clone, Copy)]
@@ -27,7 +45,7 @@ pub struct PageLimits {
     pub rows: usize,
     /// Bytes of row text; one row may exceed it.
     pub bytes: usize,
-    /// Evaluation steps (rows joined, elements visited): the bound on time.
+    /// Evaluation steps for one item (rows joined, elements visited).
     pub steps: u64,
     /// Bytes held for sorting, grouping and DISTINCT.
     pub memory: usize,
@@ -35,7 +53,7 @@ pub struct PageLimits {
 
 impl Default for PageLimits {
     fn default() -> Self {
-        Self { rows: 100, bytes: 4 << 20, steps: 50_000_000, memory: 128 << 20 }
+        Self { rows: 100, bytes: 4 << 20, steps: 20_000_000, memory: 128 << 20 }
     }
 }
 
@@ -69,16 +87,6 @@ pub enum ExecutionError {
     BadState,
 }
 
-/// `resumeFilter` of a request (protocol: section 8.1).
-#[derive(Debug, Clone, PartialEq)]
-pub struct ResumeFilter {
-    values: Vec<Value<'static>>,
-    /// The document number of `rid`.
-    pub doc: Option<u64>,
-    /// Whether `doc` itself is skipped too.
-    pub exclude: bool,
-}
-
 /// What a run did, for charges and metrics.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -98,8 +106,10 @@ pub struct Counters {
 pub struct Pipeline<'p> {
     program: &'p Program,
     limits: PageLimits,
-    rows: Vec<Vec<u8>>,
-    counters: Counters,
+    run: Run<'p>,
+    sink: Sink<'p>,
+    /// The one row of a query without FROM was made.
+    fed: bool,
 }
 
 impl<'p> Pipeline<'p> {
@@ -114,53 +124,113 @@ impl<'p> Pipeline<'p> {
         state: Option<&[u8]>,
         resume: Option<ResumeFilter>,
     ) -> Result<Self, ExecutionError> {
-        let _ = (sorted, state, resume);
-        Ok(Self { program, limits, rows: Vec::new(), counters: Counters::default() })
+        let state = state.map(State::from_bytes).transpose()?;
+        let sink = Sink::new(program, limits, sorted, state, resume);
+        Ok(Self { program, limits, run: Run::new(&program.settings, limits.steps), sink, fed: false })
+    }
+
+    /// Whether the conditions that read only the item hold; JOINs and what they filter may still
+    /// leave it without rows.
+    pub fn accepts(&self, item: Item<'_>) -> bool {
+        let text = ItemText::new(item.text, item.system);
+        let frame = Frame::outermost(Binding::Item(&text));
+        self.run.refill(self.limits.steps);
+        self.passes(&frame)
+    }
+
+    fn passes(&self, item: &Frame<'_>) -> bool {
+        self.program.item_filter.iter().all(|condition| logic(condition, item, &self.run) == Some(true))
     }
 
     /// Takes an item.
     pub fn push(&mut self, item: Item<'_>) -> Result<Flow, ExecutionError> {
-        let _ = (item.doc, self.limits.rows, self.program);
-        Ok(Flow::More)
+        if self.sink.limit_reached() {
+            return Ok(Flow::Done);
+        }
+        self.sink.counters.pushed += 1;
+        self.run.refill(self.limits.steps);
+        let program = self.program;
+        let text = ItemText::new(item.text, item.system);
+        let lazy = Frame::outermost(Binding::Item(&text));
+        let lazy_rows = program.row_reads <= LAZY_READS;
+        let lazy_filter = program.item_filter_reads <= LAZY_READS;
+        if lazy_filter {
+            if !self.test(&lazy) {
+                return Ok(self.sink.flow());
+            }
+            if lazy_rows {
+                return self.rows_of(&lazy, item.doc);
+            }
+        }
+        let whole = text.project(&program.needed, program.reads_system);
+        let eager = Frame::outermost(Binding::Value(&whole));
+        if !lazy_filter && !self.test(&eager) {
+            return Ok(self.sink.flow());
+        }
+        self.rows_of(if lazy_rows { &lazy } else { &eager }, item.doc)
+    }
+
+    /// Asks WHERE; a ranking counts the item in any case.
+    fn test(&mut self, item: &Frame<'_>) -> bool {
+        if let Stage::Rank(ranking) = &mut self.sink.stage {
+            ranking.count(item, &self.run);
+        }
+        if self.program.item_filter.is_empty() {
+            return true;
+        }
+        self.sink.counters.tested += 1;
+        self.passes(item)
+    }
+
+    /// The rows of an accepted item.
+    fn rows_of(&mut self, item: &Frame<'_>, doc: u64) -> Result<Flow, ExecutionError> {
+        let (program, run, sink) = (self.program, &self.run, &mut self.sink);
+        sink.start_item(doc);
+        let _ = match program.select.sources.as_slice() {
+            [Source::Rows(inner)] if program.distinct_source => select_values(inner, item, run, &mut |value| {
+                if sink.is_new(&value) {
+                    let row = item.with(&value);
+                    if program.select.filter.iter().all(|condition| logic(condition, &row, run) == Some(true)) {
+                        return sink.row(&row, run);
+                    }
+                }
+                ControlFlow::Continue(())
+            }),
+            _ => select_rows(&program.select, item, run, &mut |row| sink.row(row, run)),
+        };
+        sink.end_item(self.run.exhausted())
     }
 
     /// Says that no item follows; sorted rows and groups come out.
     /// `Done`, or `PageFull` when rows are left for a further page.
     pub fn finish(&mut self) -> Result<Flow, ExecutionError> {
-        Ok(Flow::Done)
+        self.run.refill(self.limits.steps);
+        if !self.program.reads_items() && !self.fed {
+            self.fed = true;
+            let nothing = Value::Undefined;
+            self.rows_of(&Frame::outermost(Binding::Value(&nothing)), 0)?;
+        }
+        self.sink.finish(&self.run)
     }
 
     /// The finished rows, each canonical JSON text; call it after `push` or `finish`.
     pub fn take_rows(&mut self) -> Vec<Vec<u8>> {
-        std::mem::take(&mut self.rows)
+        std::mem::take(&mut self.sink.rows)
     }
 
     /// True when a further page must push all items again from the first one: sorting without an
     /// index, grouping, DISTINCT.
     pub fn restarts(&self) -> bool {
-        false
+        self.sink.restarts
     }
 
     /// What [`Pipeline::new`] needs to go on after this page.
     pub fn resume_state(&self) -> Vec<u8> {
-        Vec::new()
+        self.sink.state().to_bytes()
     }
 
     /// What was done since [`Pipeline::new`].
     pub fn counters(&self) -> Counters {
-        self.counters
-    }
-}
-
-impl ResumeFilter {
-    /// Reads the member `resumeFilter`; `document` turns a `_rid` into its document number.
-    pub fn parse(value: &Value<'_>, document: &dyn Fn(&str) -> Option<u64>) -> Option<Self> {
-        let _ = (value, document);
-        None
-    }
-
-    /// The sort values to start at, one per key.
-    pub fn values(&self) -> &[Value<'static>] {
-        &self.values
+        self.sink.counters
     }
 }

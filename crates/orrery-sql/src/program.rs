@@ -2,14 +2,38 @@
 //!
 //! Start with [`Program::compile`]; [`crate::pipeline::Pipeline`] runs it over items.
 
+mod fold;
+mod lower;
+pub(crate) mod node;
+pub(crate) mod reads;
+mod same;
+
 use crate::ast::Query;
 use crate::environment::{Environment, Parameters};
-use crate::errors::{SqlError, SqlErrors};
+use crate::errors::SqlErrors;
+use crate::eval::Settings;
 use crate::filter::{IndexFilter, IndexStep};
+use crate::pipeline::ranking::Ranking;
+use node::{Node, Select, SortKey};
+use orrery_model::json::PathTree;
 
 /// A compiled query.
 #[derive(Debug, Clone)]
 pub struct Program {
+    /// Conditions that read only the item, asked before any source is bound.
+    pub(crate) item_filter: Vec<Node>,
+    /// How often they read it.
+    pub(crate) item_filter_reads: usize,
+    /// How often rows read the item; large when a source may loop.
+    pub(crate) row_reads: usize,
+    pub(crate) reads_system: bool,
+    pub(crate) select: Select,
+    pub(crate) order: Vec<SortKey>,
+    pub(crate) ranking: Option<Ranking>,
+    /// `SELECT COUNT(1) FROM (SELECT DISTINCT …)`: the inner DISTINCT looks across items.
+    pub(crate) distinct_source: bool,
+    pub(crate) settings: Settings,
+    pub(crate) needed: PathTree,
     has_from: bool,
     top: Option<u64>,
     offset: u64,
@@ -22,8 +46,17 @@ impl Program {
     /// Lowers an analysed query. Errors name what only the request can tell (a missing parameter,
     /// a TOP that is no integer) and whatever a query that skipped the analysis gets wrong.
     pub fn compile(query: &Query, parameters: &Parameters, environment: &Environment) -> Result<Self, SqlErrors> {
-        let _ = (query, parameters, environment);
-        Err(SqlErrors::from(SqlError::plain("The query cannot be compiled yet.")))
+        lower::compile(query, parameters, environment).map_err(SqlErrors::from)
+    }
+
+    /// The members of the item that the query reads.
+    pub fn needed(&self) -> &PathTree {
+        &self.needed
+    }
+
+    /// True when it reads system properties: a name with an underscore, or the whole item.
+    pub fn reads_system(&self) -> bool {
+        self.reads_system
     }
 
     /// What WHERE says about paths of the item.
@@ -39,22 +72,22 @@ impl Program {
 
     /// True when rows must be sorted, by an index or by the pipeline.
     pub fn is_ordered(&self) -> bool {
-        false
+        !self.order.is_empty() || self.ranking.is_some()
     }
 
     /// True for ORDER BY RANK: every item of the range must be pushed, for the statistics.
     pub fn is_ranking(&self) -> bool {
-        false
+        self.ranking.is_some()
     }
 
     /// True when rows are groups: nothing comes out before the last item is in.
     pub fn is_grouped(&self) -> bool {
-        false
+        self.select.grouping.is_some()
     }
 
     /// True for SELECT DISTINCT.
     pub fn is_distinct(&self) -> bool {
-        false
+        self.select.distinct
     }
 
     /// True when the query reads items; `SELECT 1` does not, and yields its row in

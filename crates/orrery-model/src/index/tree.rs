@@ -233,9 +233,9 @@ fn walk(place: Place<'_>, hash: PathHash, value: &Value<'_>, terms: &mut Terms) 
                 terms.push_node(hash, Tag::Array);
             }
             let (below, hash) = (place.element(), hash.element());
-            elements
-                .iter()
-                .for_each(|element| walk(below, hash, element, terms));
+            for element in elements {
+                walk(below, hash, element, terms);
+            }
         }
         Value::Object(object) => {
             if place.inherited {

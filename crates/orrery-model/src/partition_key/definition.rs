@@ -264,8 +264,9 @@ impl PartitionKeyDefinition {
             PlacementHash::Murmur32 => {
                 let cut: Vec<_> = components.iter().map(encoding::truncated_v1).collect();
                 encoding::write_number(f64::from(hash_v1(&cut)), &mut bytes);
-                cut.iter()
-                    .for_each(|component| encoding::write_ordered(component, &mut bytes));
+                for component in &cut {
+                    encoding::write_ordered(component, &mut bytes);
+                }
             }
             PlacementHash::Range => {
                 for component in components {

@@ -163,9 +163,8 @@ impl<'a> Object<'a> {
     pub fn borrowed(&self) -> Object<'_> {
         Object {
             members: self
-                .members
                 .iter()
-                .map(|(n, v)| borrow_member(n, v))
+                .map(|(name, value)| (Cow::Borrowed(name), value.borrowed()))
                 .collect(),
         }
     }
@@ -181,10 +180,6 @@ impl<'a> Object<'a> {
                 }
             })
     }
-}
-
-fn borrow_member<'s>(name: &'s Cow<'_, str>, value: &'s Value<'_>) -> (Cow<'s, str>, Value<'s>) {
-    (Cow::Borrowed(name.as_ref()), value.borrowed())
 }
 
 impl<'a, N: Into<Cow<'a, str>>, V: Into<Value<'a>>> FromIterator<(N, V)> for Object<'a> {

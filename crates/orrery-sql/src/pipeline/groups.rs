@@ -1,0 +1,77 @@
+//! GROUP BY: rows gather under their keys, in order of first appearance.
+
+use super::accumulator::{Accumulator, size};
+use crate::eval::{Frame, Run, eval};
+use crate::program::node::Grouping;
+use orrery_model::distinct_hash;
+use orrery_model::value::Value;
+use rustc_hash::FxHashMap;
+
+struct Group {
+    keys: Vec<Value<'static>>,
+    accumulators: Vec<Accumulator>,
+}
+
+/// Groups under way.
+pub(crate) struct Groups {
+    places: FxHashMap<Vec<u128>, usize>,
+    groups: Vec<Group>,
+    scratch: Vec<u128>,
+    memory: usize,
+}
+
+impl Groups {
+    /// Without keys there is one group, also when no row comes.
+    pub(crate) fn new(grouping: &Grouping) -> Self {
+        let mut new = Self { places: FxHashMap::default(), groups: Vec::new(), scratch: Vec::new(), memory: 0 };
+        if grouping.keys.is_empty() {
+            new.open(Vec::new(), grouping);
+        }
+        new
+    }
+
+    fn open(&mut self, keys: Vec<Value<'static>>, grouping: &Grouping) -> usize {
+        self.memory += 128 + keys.iter().map(size).sum::<usize>() + grouping.aggregates.len() * size_of::<Accumulator>();
+        let accumulators = grouping.aggregates.iter().map(|aggregate| Accumulator::new(aggregate.kind)).collect();
+        self.groups.push(Group { keys, accumulators });
+        self.groups.len() - 1
+    }
+
+    /// Adds a row.
+    pub(crate) fn take<'e>(&mut self, grouping: &'e Grouping, row: &'e Frame<'e>, run: &Run<'_>) {
+        let place = if grouping.keys.is_empty() { 0 } else { self.place(grouping, row, run) };
+        for (aggregate, accumulator) in grouping.aggregates.iter().zip(&mut self.groups[place].accumulators) {
+            self.memory += accumulator.take(&eval(&aggregate.argument, row, run));
+        }
+    }
+
+    fn place<'e>(&mut self, grouping: &'e Grouping, row: &'e Frame<'e>, run: &Run<'_>) -> usize {
+        self.scratch.clear();
+        for key in &grouping.keys {
+            self.scratch.push(distinct_hash::hash(&eval(key, row, run)));
+        }
+        if let Some(place) = self.places.get(&self.scratch) {
+            return *place;
+        }
+        let keys = grouping.keys.iter().map(|key| eval(key, row, run).into_owned()).collect();
+        let place = self.open(keys, grouping);
+        self.places.insert(self.scratch.clone(), place);
+        place
+    }
+
+    /// Bytes held, roughly.
+    pub(crate) fn memory(&self) -> usize {
+        self.memory
+    }
+
+    /// Each group as the binding that the projection reads: keys, then results.
+    pub(crate) fn finish(self, grouping: &Grouping) -> impl Iterator<Item = Value<'static>> {
+        let width = grouping.keys.len() + grouping.aggregates.len();
+        self.groups.into_iter().map(move |group| {
+            let mut values = Vec::with_capacity(width);
+            values.extend(group.keys);
+            values.extend(group.accumulators.into_iter().map(Accumulator::finish));
+            Value::Array(values)
+        })
+    }
+}

@@ -1,0 +1,376 @@
+//! What happens to a row once its bindings are made.
+
+use super::groups::Groups;
+use super::ranking::RankingState;
+use super::resume::{ResumeFilter, State};
+use super::sorter::{Entry, Sorter};
+use super::{Counters, ExecutionError, Flow, PageLimits};
+use crate::eval::output::{Written, write_row, write_value};
+use crate::eval::rows::project;
+use crate::eval::{Binding, Frame, Run, eval};
+use crate::program::Program;
+use crate::program::node::{Grouping, SortKey};
+use orrery_model::distinct_hash;
+use orrery_model::value::Value;
+use rustc_hash::FxHashSet;
+use std::ops::ControlFlow;
+
+/// Where rows go.
+pub(super) enum Stage<'p> {
+    /// Out, as they come.
+    Stream,
+    Sort(Sorter<'p>),
+    Group(&'p Grouping, Groups),
+    Rank(RankingState<'p>),
+}
+
+/// Collects the rows of a page.
+pub(super) struct Sink<'p> {
+    program: &'p Program,
+    limits: PageLimits,
+    pub(super) stage: Stage<'p>,
+    /// Rows depend on all items, so that a further page starts over.
+    pub(super) restarts: bool,
+    pub(super) rows: Vec<Vec<u8>>,
+    pub(super) counters: Counters,
+    page_rows: usize,
+    page_bytes: usize,
+    state: State,
+    /// Rows of the first item that an earlier page dealt with.
+    skip_inside: u64,
+    /// Rows of an earlier page that a restarted run passes over.
+    skip_rows: u64,
+    resume: Option<ResumeFilter>,
+    distinct: Option<FxHashSet<u128>>,
+    doc: u64,
+    arrivals: u64,
+    delivered_of_item: u64,
+    stopped_inside: bool,
+    error: Option<ExecutionError>,
+}
+
+/// How many rows from the front of the order a page can need.
+fn kept_rows(program: &Program, limits: PageLimits, state: State, skip_rows: u64) -> u64 {
+    if program.select.distinct {
+        return u64::MAX;
+    }
+    let left = program.row_limit().map_or(u64::MAX, |limit| limit.saturating_sub(state.taken));
+    let page = left.min(limits.rows as u64).saturating_add(1);
+    state.offset.saturating_add(skip_rows).saturating_add(page)
+}
+
+impl<'p> Sink<'p> {
+    pub(super) fn new(
+        program: &'p Program,
+        limits: PageLimits,
+        sorted: bool,
+        state: Option<State>,
+        resume: Option<ResumeFilter>,
+    ) -> Self {
+        let grouped = program.select.grouping.is_some();
+        let sorts = !program.order.is_empty() && (grouped || !sorted);
+        let restarts = sorts || grouped || program.select.distinct || program.ranking.is_some();
+        let fresh = State { offset: program.offset(), taken: 0, inside: 0 };
+        let (state, skip_inside, skip_rows) = match state {
+            Some(state) if restarts => (State { taken: state.taken, ..fresh }, 0, state.taken),
+            Some(state) => (state, state.inside, 0),
+            None => (fresh, 0, 0),
+        };
+        let stage = match (&program.select.grouping, &program.ranking) {
+            (Some(grouping), _) => Stage::Group(grouping, Groups::new(grouping)),
+            (None, Some(ranking)) => Stage::Rank(RankingState::new(ranking)),
+            (None, None) if sorts => {
+                let keep = kept_rows(program, limits, state, skip_rows);
+                Stage::Sort(Sorter::new(&program.order, keep, limits.memory))
+            }
+            (None, None) => Stage::Stream,
+        };
+        Self {
+            program,
+            limits,
+            stage,
+            restarts,
+            rows: Vec::new(),
+            counters: Counters::default(),
+            page_rows: 0,
+            page_bytes: 0,
+            state,
+            skip_inside,
+            skip_rows,
+            resume,
+            distinct: (program.select.distinct || program.distinct_source).then(FxHashSet::default),
+            doc: 0,
+            arrivals: 0,
+            delivered_of_item: 0,
+            stopped_inside: false,
+            error: None,
+        }
+    }
+
+    pub(super) fn limit_reached(&self) -> bool {
+        self.program.row_limit().is_some_and(|limit| self.state.taken >= limit)
+    }
+
+    fn page_full(&self) -> bool {
+        self.page_rows >= self.limits.rows || self.page_bytes >= self.limits.bytes
+    }
+
+    /// What to keep for a further page.
+    pub(super) fn state(&self) -> State {
+        self.state
+    }
+
+    /// What to do next, between items.
+    pub(super) fn flow(&self) -> Flow {
+        if self.limit_reached() {
+            Flow::Done
+        } else if self.page_full() {
+            Flow::PageFull
+        } else {
+            Flow::More
+        }
+    }
+
+    pub(super) fn start_item(&mut self, doc: u64) {
+        self.doc = doc;
+        self.state.inside = 0;
+        self.delivered_of_item = 0;
+        self.stopped_inside = false;
+    }
+
+    /// Closes an item; `exhausted` tells that its rows were cut off by the budget.
+    pub(super) fn end_item(&mut self, exhausted: bool) -> Result<Flow, ExecutionError> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        if self.stopped_inside && !self.limit_reached() {
+            return Ok(if self.restarts { Flow::PageFull } else { Flow::PageFullInside });
+        }
+        if exhausted && !self.limit_reached() {
+            let progress = matches!(self.stage, Stage::Stream) && !self.restarts && self.delivered_of_item > 0;
+            return if progress { Ok(Flow::PageFullInside) } else { Err(ExecutionError::TooManySteps) };
+        }
+        self.state.inside = 0;
+        self.skip_inside = 0;
+        Ok(self.flow())
+    }
+
+    /// Whether the value was not seen before by DISTINCT.
+    pub(super) fn is_new(&mut self, value: &Value<'_>) -> bool {
+        let Some(seen) = &mut self.distinct else { return true };
+        let new = seen.insert(distinct_hash::hash(value));
+        if seen.len().saturating_mul(32) > self.limits.memory {
+            self.error = Some(ExecutionError::TooMuchMemory);
+        }
+        new
+    }
+
+    fn fail(&mut self, error: ExecutionError) -> ControlFlow<()> {
+        self.error = Some(error);
+        ControlFlow::Break(())
+    }
+
+    /// Takes a row by its innermost frame.
+    pub(super) fn row<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> ControlFlow<()>
+    where
+        'p: 'e,
+    {
+        match &mut self.stage {
+            Stage::Group(grouping, groups) => {
+                let grouping: &'p Grouping = grouping;
+                groups.take(grouping, frame, run);
+                if groups.memory() > self.limits.memory { self.fail(ExecutionError::TooMuchMemory) } else { ControlFlow::Continue(()) }
+            }
+            Stage::Rank(_) => self.rank_row(frame, run),
+            Stage::Sort(_) => self.sort_row(frame, run),
+            Stage::Stream => self.stream_row(frame, run),
+        }
+    }
+
+    /// The text of a row; `None` for a row that is none (VALUE undefined), repeated or broken.
+    fn text<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> Option<Vec<u8>>
+    where
+        'p: 'e,
+    {
+        let projection = &self.program.select.projection;
+        let mut out = Vec::new();
+        self.counters.projected += 1;
+        let written = if self.program.select.distinct && matches!(self.stage, Stage::Stream | Stage::Group(..)) {
+            let value = project(projection, frame, run);
+            if value.is_undefined() || !self.is_new(&value) {
+                return None;
+            }
+            write_value(&value, &mut out)
+        } else {
+            write_row(projection, frame, run, &mut out)
+        };
+        match written {
+            Written::Yes => Some(out),
+            Written::Undefined => None,
+            Written::NotFinite => {
+                self.error = Some(ExecutionError::NotFinite);
+                None
+            }
+        }
+    }
+
+    fn stream_row<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> ControlFlow<()>
+    where
+        'p: 'e,
+    {
+        if self.page_full() {
+            self.stopped_inside = true;
+            return ControlFlow::Break(());
+        }
+        if self.resume.is_some() && !self.program.order.is_empty() {
+            let keys: Vec<Value<'_>> =
+                self.program.order.iter().map(|key| eval(&key.node, frame, run).into_value()).collect();
+            if !self.admits(&keys) {
+                return ControlFlow::Continue(());
+            }
+        }
+        self.state.inside += 1;
+        if self.state.inside <= self.skip_inside {
+            return ControlFlow::Continue(());
+        }
+        match self.text(frame, run) {
+            Some(row) => self.deliver(row),
+            None if self.error.is_some() => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    }
+
+    fn admits(&self, keys: &[Value<'_>]) -> bool {
+        self.resume.as_ref().is_none_or(|resume| resume.admits(&self.program.order, keys, self.doc))
+    }
+
+    fn sort_row<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> ControlFlow<()>
+    where
+        'p: 'e,
+    {
+        let order: &'p [SortKey] = &self.program.order;
+        let keys: Vec<Value<'static>> = order.iter().map(|key| eval(&key.node, frame, run).into_owned()).collect();
+        if !self.admits(&keys) {
+            return ControlFlow::Continue(());
+        }
+        let hash = if self.program.select.distinct {
+            distinct_hash::hash(&project(&self.program.select.projection, frame, run))
+        } else {
+            0
+        };
+        let Some(row) = self.text(frame, run) else {
+            return if self.error.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        };
+        self.arrivals += 1;
+        let entry = Entry { keys, doc: self.doc, arrival: self.arrivals, hash, row };
+        let Stage::Sort(sorter) = &mut self.stage else { return ControlFlow::Continue(()) };
+        match sorter.take(entry) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    fn rank_row<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> ControlFlow<()>
+    where
+        'p: 'e,
+    {
+        let row = self.text(frame, run);
+        if self.error.is_some() {
+            return ControlFlow::Break(());
+        }
+        let doc = self.doc;
+        if let (Some(row), Stage::Rank(ranking)) = (row, &mut self.stage) {
+            ranking.keep(doc, row);
+            if ranking.memory() > self.limits.memory {
+                return self.fail(ExecutionError::TooMuchMemory);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Passes a finished row to OFFSET, TOP, LIMIT and the page.
+    fn deliver(&mut self, row: Vec<u8>) -> ControlFlow<()> {
+        if self.state.offset > 0 {
+            self.state.offset -= 1;
+            return ControlFlow::Continue(());
+        }
+        if self.skip_rows > 0 {
+            self.skip_rows -= 1;
+            return ControlFlow::Continue(());
+        }
+        if self.limit_reached() {
+            return ControlFlow::Break(());
+        }
+        self.state.taken += 1;
+        self.delivered_of_item += 1;
+        self.page_rows += 1;
+        self.page_bytes += row.len();
+        self.counters.rows += 1;
+        self.counters.row_bytes += row.len() as u64;
+        self.rows.push(row);
+        if self.limit_reached() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
+    /// Delivers rows of a stage that waited for all items.
+    fn deliver_all(&mut self, rows: impl Iterator<Item = Vec<u8>>) -> Flow {
+        for row in rows {
+            if self.limit_reached() {
+                return Flow::Done;
+            }
+            if self.page_full() {
+                return Flow::PageFull;
+            }
+            let _ = self.deliver(row);
+        }
+        Flow::Done
+    }
+
+    /// No item follows.
+    pub(super) fn finish(&mut self, run: &Run<'_>) -> Result<Flow, ExecutionError> {
+        if self.limit_reached() {
+            return Ok(Flow::Done);
+        }
+        match std::mem::replace(&mut self.stage, Stage::Stream) {
+            Stage::Stream => Ok(Flow::Done),
+            Stage::Sort(sorter) => Ok(self.finish_sorted(sorter)),
+            Stage::Rank(ranking) => Ok(self.deliver_all(ranking.finish().into_iter())),
+            Stage::Group(grouping, groups) => self.finish_groups(grouping, groups, run),
+        }
+    }
+
+    fn finish_sorted(&mut self, sorter: Sorter<'p>) -> Flow {
+        let distinct = self.program.select.distinct;
+        let mut seen: FxHashSet<u128> = FxHashSet::default();
+        let entries = sorter.finish().into_iter().filter(|entry| !distinct || seen.insert(entry.hash));
+        self.deliver_all(entries.map(|entry| entry.row))
+    }
+
+    fn finish_groups(&mut self, grouping: &'p Grouping, groups: Groups, run: &Run<'_>) -> Result<Flow, ExecutionError> {
+        let program = self.program;
+        if let Some(seen) = &mut self.distinct {
+            // It may have served an inner DISTINCT.
+            seen.clear();
+        }
+        let nothing = Value::Undefined;
+        let outer = Frame::outermost(Binding::Value(&nothing));
+        let mut rows = Vec::new();
+        let mut sorter = Sorter::new(&program.order, u64::MAX, self.limits.memory);
+        for (arrival, group) in groups.finish(grouping).enumerate() {
+            let frame = outer.with(&group);
+            let row = self.text(&frame, run);
+            if let Some(error) = self.error.take() {
+                return Err(error);
+            }
+            let Some(row) = row else { continue };
+            if program.order.is_empty() {
+                rows.push(row);
+                continue;
+            }
+            let keys = program.order.iter().map(|key| eval(&key.node, &frame, run).into_owned()).collect();
+            let arrival = arrival as u64;
+            sorter.take(Entry { keys, doc: arrival, arrival, hash: 0, row })?;
+        }
+        rows.extend(sorter.finish().into_iter().map(|entry| entry.row));
+        Ok(self.deliver_all(rows.into_iter()))
+    }
+}
