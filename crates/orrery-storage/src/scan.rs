@@ -15,6 +15,9 @@ pub enum Direction {
     Backward,
 }
 
+/// A lower bound, and an exclusive upper one that may be the end of the part.
+type KeyBounds<'a> = (Bound<&'a [u8]>, Option<&'a [u8]>);
+
 /// What to read: a range of keys, a direction and the size of a page.
 #[derive(Clone, Debug)]
 pub struct Scan {
@@ -86,7 +89,7 @@ impl Scan {
     /// The bounds of what is left to read: a lower one and an exclusive upper one, `None` being
     /// the end of the part. Nothing at all when nothing is left; ordered maps panic on inverted
     /// bounds, so they never see any.
-    pub(crate) fn bounds(&self) -> Option<(Bound<&[u8]>, Option<&[u8]>)> {
+    pub(crate) fn bounds(&self) -> Option<KeyBounds<'_>> {
         if self.max_rows == 0 {
             return None;
         }

@@ -14,7 +14,7 @@ use crate::folder::refusal;
 use crate::lock::{lock, park};
 use crate::pending::{Callback, SyncQueue};
 
-use super::Core;
+use super::{Core, Durability};
 
 /// The state of the group sync.
 #[derive(Default)]
@@ -86,7 +86,8 @@ impl Core {
         drop(appending);
 
         let failed = self.sync_journal().err();
-        if failed.is_none() {
+        // Under relaxed durability readers are ahead of the sync already; this snapshot is old.
+        if failed.is_none() && self.durability == Durability::Strict {
             self.publish(snapshot, &moves);
             self.watch.notify();
         }

@@ -3,10 +3,10 @@
 use std::sync::mpsc;
 
 use orrery_storage::{
-    Begin, CommitToken, FjallStore, Head, Options, PartId, PartState, Store, Writes,
+    Begin, CommitToken, Durability, FjallStore, Head, Options, PartId, PartState, Store, Writes,
 };
 
-use crate::conformance::{PART, writer};
+use crate::conformance::{PART, commit, writer};
 use crate::folder::TestFolder;
 
 fn opened(parts: u64) -> (FjallStore, TestFolder) {
@@ -101,4 +101,29 @@ fn closing_makes_the_rest_durable() {
     drop(store);
     let store = FjallStore::open(folder.path(), Options::default()).expect("open");
     assert_eq!(store.head(PART).expect("head").lsn, 1);
+}
+
+#[test]
+fn under_relaxed_durability_readers_never_fall_behind_the_writer() {
+    let folder = TestFolder::new();
+    let options = Options {
+        durability: Durability::Relaxed,
+        ..Options::default()
+    };
+    let store = FjallStore::open(folder.path(), options).expect("open");
+    store
+        .create_part(PART, Head::new(PartState::Active))
+        .expect("create");
+    let mut commits = 0u64;
+    // Some syncs in the background, with commits before, during and after each.
+    while store.metrics().syncs < 4 && commits < 1_000_000 {
+        commits += 1;
+        let head = commit(&store, PART, |writes| {
+            writes.put(b"k", &commits.to_be_bytes());
+        });
+        let (seen, values) = store.get_many(PART, &[b"k"]).expect("get");
+        assert_eq!(seen, head);
+        assert_eq!(values[0].as_deref(), Some(&commits.to_be_bytes()[..]));
+    }
+    assert!(store.metrics().syncs >= 4, "no sync in {commits} commits");
 }
