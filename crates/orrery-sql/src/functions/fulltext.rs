@@ -2,6 +2,7 @@
 //! (query-language: section 9.1).
 
 mod analysis;
+mod stop_words;
 
 use super::{Arguments, answer};
 use crate::eval::Val;

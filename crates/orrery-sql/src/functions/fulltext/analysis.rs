@@ -1,13 +1,8 @@
 //! Words of a text: letters and digits, lower case, English stop words left out, plurals and
 //! common endings cut. (The service's lists are not public.)
 
+use super::stop_words::STOP_WORDS;
 use orrery_model::value::Value;
-
-/// English words that carry no meaning for search.
-const STOP_WORDS: [&str; 33] = [
-    "a", "an", "and", "are", "as", "at", "be", "but", "by", "for", "if", "in", "into", "is", "it", "no", "not", "of", "on",
-    "or", "such", "that", "the", "their", "then", "there", "these", "they", "this", "to", "was", "will", "with",
-];
 
 /// The longest word that is compared within an edit distance.
 const MAX_FUZZY: usize = 64;
@@ -25,9 +20,9 @@ pub(crate) struct Phrase {
 
 impl Words {
     pub(crate) fn of(text: &str) -> Self {
-        let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-        let lowered = words.map(str::to_lowercase).filter(|word| STOP_WORDS.binary_search(&word.as_str()).is_err());
-        Self(lowered.map(|word| stem(&word)).collect())
+        let tokens = tokens(text).map(str::to_lowercase);
+        let words = tokens.filter(|word| STOP_WORDS.binary_search(&word.as_str()).is_err());
+        Self(words.map(|word| stem(&word)).collect())
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -67,6 +62,27 @@ impl Phrase {
     pub(crate) fn new(term: &str, distance: usize) -> Self {
         Self { words: Words::of(term).0, distance }
     }
+}
+
+/// Runs of letters and digits; a comma or point between digits does not end one (`1,977`).
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let digit = move |place: usize| bytes.get(place).is_some_and(u8::is_ascii_digit);
+    let mut rest = 0;
+    std::iter::from_fn(move || {
+        let skipped = text.get(rest..)?.find(char::is_alphanumeric)?;
+        let start = rest + skipped;
+        let mut end = start;
+        for letter in text.get(start..)?.chars() {
+            let joins = matches!(letter, ',' | '.') && end > start && digit(end - 1) && digit(end + 1);
+            if !letter.is_alphanumeric() && !joins {
+                break;
+            }
+            end += letter.len_utf8();
+        }
+        rest = end;
+        text.get(start..end)
+    })
 }
 
 /// A light English stemmer: plurals, `-ing` and `-ed` of long words.
@@ -137,5 +153,6 @@ mod tests {
         assert_eq!(words.count(&Phrase::new("swimming", 0)), 1);
         assert_eq!(words.count(&Phrase::new("Jonh", 2)), 1);
         assert_eq!(words.count(&Phrase::new("", 0)), 0);
+        assert_eq!(Words::of("Of 1,977 men, 2.5 were known.").len(), 3);
     }
 }
