@@ -200,23 +200,65 @@ pub enum ExprKind {
     /// `c ? a : b`
     Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `e [NOT] BETWEEN low AND high`
-    Between { /** NOT written. */ negated: bool, /** Tested. */ value: Box<Expr>, /** Inclusive. */ low: Box<Expr>, /** Inclusive. */ high: Box<Expr> },
+    Between {
+        /** NOT written. */
+        negated: bool,
+        /** Tested. */
+        value: Box<Expr>,
+        /** Inclusive. */
+        low: Box<Expr>,
+        /** Inclusive. */
+        high: Box<Expr>,
+    },
     /// `e [NOT] IN (…)`
-    In { /** NOT written. */ negated: bool, /** Tested. */ value: Box<Expr>, /** At least one. */ list: Vec<Expr> },
+    In {
+        /** NOT written. */
+        negated: bool,
+        /** Tested. */
+        value: Box<Expr>,
+        /** At least one. */
+        list: Vec<Expr>,
+    },
     /// `e [NOT] LIKE p [ESCAPE 'c']`
-    Like { /** NOT written. */ negated: bool, /** Tested. */ value: Box<Expr>, /** Pattern. */ pattern: Box<Expr>, /** One character. */ escape: Option<String> },
+    Like {
+        /** NOT written. */
+        negated: bool,
+        /** Tested. */
+        value: Box<Expr>,
+        /** Pattern. */
+        pattern: Box<Expr>,
+        /** One character. */
+        escape: Option<String>,
+    },
     /// `[…]`
     Array(Vec<Expr>),
     /// `{name: e, …}`
     Object(Vec<(String, Expr)>),
     /// A built-in function or aggregate; the name as written.
-    Call { /** As written. */ name: Ident, /** Arguments. */ args: Vec<Expr> },
+    Call {
+        /** As written. */
+        name: Ident,
+        /** Arguments. */
+        args: Vec<Expr>,
+    },
     /// `udf.name(…)`
-    Udf { /** Case-sensitive. */ name: Ident, /** Arguments. */ args: Vec<Expr> },
+    Udf {
+        /** Case-sensitive. */
+        name: Ident,
+        /** Arguments. */
+        args: Vec<Expr>,
+    },
     /// `(SELECT …)`, `EXISTS(…)`, `ARRAY(…)`, `ALL(…)`, `FIRST(…)`, `LAST(…)`
     Subquery(SubqueryKind, Box<Query>),
     /// `(LET x = e IN f)`
-    Let { /** Bound name. */ name: Ident, /** Its value. */ value: Box<Expr>, /** Where it is visible. */ body: Box<Expr> },
+    Let {
+        /** Bound name. */
+        name: Ident,
+        /** Its value. */
+        value: Box<Expr>,
+        /** Where it is visible. */
+        body: Box<Expr>,
+    },
 }
 
 /// How the rows of a subquery become a value.
@@ -253,8 +295,25 @@ pub enum UnaryOp {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // the names say it
 pub enum BinaryOp {
-    Or, And, Coalesce,
-    Equal, NotEqual, Less, Greater, LessOrEqual, GreaterOrEqual,
-    Concat, BitOr, BitXor, BitAnd, Add, Subtract, Multiply, Divide, Modulo,
-    ShiftLeft, ShiftRight, ShiftRightZero,
+    Or,
+    And,
+    Coalesce,
+    Equal,
+    NotEqual,
+    Less,
+    Greater,
+    LessOrEqual,
+    GreaterOrEqual,
+    Concat,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    ShiftLeft,
+    ShiftRight,
+    ShiftRightZero,
 }

@@ -15,7 +15,11 @@ impl Parameters {
 
     /// The value of `@name`.
     pub fn get(&self, name: &str) -> Option<&Value<'static>> {
-        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value)
+        self.0
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value)
     }
 
     /// All of them, as given.
@@ -58,10 +62,14 @@ pub enum DistanceFunction {
 impl DistanceFunction {
     /// The function of a policy's or an option's word, in any case.
     pub fn from_name(name: &str) -> Option<Self> {
-        [("cosine", Self::Cosine), ("dotproduct", Self::DotProduct), ("euclidean", Self::Euclidean)]
-            .into_iter()
-            .find(|(known, _)| known.eq_ignore_ascii_case(name))
-            .map(|(_, function)| function)
+        [
+            ("cosine", Self::Cosine),
+            ("dotproduct", Self::DotProduct),
+            ("euclidean", Self::Euclidean),
+        ]
+        .into_iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, function)| function)
     }
 
     /// True when the smallest value is the most similar one.

@@ -42,12 +42,18 @@ pub(crate) struct Frame<'e> {
 impl<'e> Frame<'e> {
     /// The outermost frame.
     pub(crate) fn outermost(binding: Binding<'e>) -> Self {
-        Self { binding, parent: None }
+        Self {
+            binding,
+            parent: None,
+        }
     }
 
     /// A frame inside this one.
     pub(crate) fn with<'x>(&'x self, value: &'x Value<'x>) -> Frame<'x> {
-        Frame { binding: Binding::Value(value), parent: Some(self) }
+        Frame {
+            binding: Binding::Value(value),
+            parent: Some(self),
+        }
     }
 
     pub(crate) fn lookup(&'e self, outwards: u32) -> Option<Binding<'e>> {
@@ -86,15 +92,22 @@ pub(crate) fn eval<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>) -> V
             }
         }
         Node::Prefix(prefix, operand) => Val::Own(op::prefix(*prefix, &eval(operand, frame, run))),
-        Node::And(_) | Node::Or(_) | Node::Compare(..) | Node::Between(_) | Node::In(..) | Node::Like(..) => {
-            Val::Own(logic(node, frame, run).map_or(Value::Undefined, Value::Bool))
-        }
+        Node::And(_)
+        | Node::Or(_)
+        | Node::Compare(..)
+        | Node::Between(_)
+        | Node::In(..)
+        | Node::Like(..) => Val::Own(logic(node, frame, run).map_or(Value::Undefined, Value::Bool)),
         Node::Coalesce(sides) => match eval(&sides.0, frame, run) {
             value if value.is_undefined() => eval(&sides.1, frame, run),
             value => value,
         },
         Node::Conditional(parts) => {
-            let chosen = if logic(&parts.0, frame, run) == Some(true) { &parts.1 } else { &parts.2 };
+            let chosen = if logic(&parts.0, frame, run) == Some(true) {
+                &parts.1
+            } else {
+                &parts.2
+            };
             eval(chosen, frame, run)
         }
         Node::Arithmetic(operator, sides) => {
@@ -103,8 +116,14 @@ pub(crate) fn eval<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>) -> V
             Val::Own(op::arithmetic(*operator, &left, &right, run))
         }
         Node::Array(elements) => {
-            let values = elements.iter().map(|element| eval(element, frame, run).into_value());
-            Val::Own(Value::Array(values.filter(|value| !matches!(value, Value::Undefined)).collect()))
+            let values = elements
+                .iter()
+                .map(|element| eval(element, frame, run).into_value());
+            Val::Own(Value::Array(
+                values
+                    .filter(|value| !matches!(value, Value::Undefined))
+                    .collect(),
+            ))
         }
         Node::Object(members) => Val::Own(object(members, frame, run)),
         Node::Call(_, function, nodes) => {
@@ -114,7 +133,9 @@ pub(crate) fn eval<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>) -> V
         Node::Vector(function, sides) => {
             let left = eval(&sides.0, frame, run);
             let right = eval(&sides.1, frame, run);
-            Val::Own(crate::functions::vector::distance(*function, &left, &right, run))
+            Val::Own(crate::functions::vector::distance(
+                *function, &left, &right, run,
+            ))
         }
         Node::Subquery(kind, select) => Val::Own(subquery(*kind, select, frame, run)),
         Node::Let(parts) => {
@@ -157,7 +178,11 @@ pub(crate) fn logic<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>) -> 
         }
         Node::Between(parts) => {
             let value = eval(&parts.0, frame, run);
-            op::between(&value, &eval(&parts.1, frame, run), &eval(&parts.2, frame, run))
+            op::between(
+                &value,
+                &eval(&parts.1, frame, run),
+                &eval(&parts.2, frame, run),
+            )
         }
         Node::In(value, members) => {
             let value = eval(value, frame, run);
@@ -167,7 +192,9 @@ pub(crate) fn logic<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>) -> 
             let value = eval(value, frame, run);
             like(&value, side, frame, run)
         }
-        Node::Prefix(crate::program::node::Prefix::Not, operand) => logic(operand, frame, run).map(|known| !known),
+        Node::Prefix(crate::program::node::Prefix::Not, operand) => {
+            logic(operand, frame, run).map(|known| !known)
+        }
         other => match &*eval(other, frame, run) {
             Value::Bool(known) => Some(*known),
             _ => None,
@@ -193,14 +220,22 @@ fn object<'e>(members: &'e [(String, Node)], frame: &'e Frame<'e>, run: &Run<'_>
     Value::Object(object)
 }
 
-fn is_member<'e>(value: &Value<'_>, members: &'e Members, frame: &'e Frame<'e>, run: &Run<'_>) -> Option<bool> {
+fn is_member<'e>(
+    value: &Value<'_>,
+    members: &'e Members,
+    frame: &'e Frame<'e>,
+    run: &Run<'_>,
+) -> Option<bool> {
     if matches!(value, Value::Undefined) {
         return None;
     }
     match members {
-        Members::Sorted(constants) => {
-            Some(op::is_scalar(value) && constants.binary_search_by(|constant| op::order(constant, value)).is_ok())
-        }
+        Members::Sorted(constants) => Some(
+            op::is_scalar(value)
+                && constants
+                    .binary_search_by(|constant| op::order(constant, value))
+                    .is_ok(),
+        ),
         Members::List(nodes) => {
             let mut known = Some(false);
             for node in nodes {
@@ -215,8 +250,15 @@ fn is_member<'e>(value: &Value<'_>, members: &'e Members, frame: &'e Frame<'e>, 
     }
 }
 
-fn like<'e>(value: &Value<'_>, side: &'e LikeSide, frame: &'e Frame<'e>, run: &Run<'_>) -> Option<bool> {
-    let Value::String(text) = value else { return None };
+fn like<'e>(
+    value: &Value<'_>,
+    side: &'e LikeSide,
+    frame: &'e Frame<'e>,
+    run: &Run<'_>,
+) -> Option<bool> {
+    let Value::String(text) = value else {
+        return None;
+    };
     match side {
         LikeSide::Fixed(pattern) => Some(pattern.matches(text, run)),
         LikeSide::Computed(node, escape) => match &*eval(node, frame, run) {
@@ -263,4 +305,3 @@ fn subquery<'e>(
         SubqueryKind::Scalar | SubqueryKind::First | SubqueryKind::Last => found,
     }
 }
-

@@ -53,13 +53,29 @@ pub enum IndexTest {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TextScan {
     /// CONTAINS; with `ignore_case` both sides are lowered.
-    Contains { /** Sought. */ text: String, /** Third argument. */ ignore_case: bool },
+    Contains {
+        /** Sought. */
+        text: String,
+        /** Third argument. */
+        ignore_case: bool,
+    },
     /// ENDSWITH.
-    EndsWith { /** Sought. */ text: String, /** Third argument. */ ignore_case: bool },
+    EndsWith {
+        /** Sought. */
+        text: String,
+        /** Third argument. */
+        ignore_case: bool,
+    },
     /// STARTSWITH that ignores case.
-    StartsWith { /** Sought. */ text: String },
+    StartsWith {
+        /** Sought. */
+        text: String,
+    },
     /// STRINGEQUALS that ignores case.
-    Equals { /** Sought. */ text: String },
+    Equals {
+        /** Sought. */
+        text: String,
+    },
     /// Anything else about a string (REGEXMATCH, other LIKE): only the type is known.
     AnyString,
 }
@@ -75,7 +91,9 @@ impl IndexFilter {
                 Self::All => {}
                 Self::Nothing => return Self::Nothing,
                 Self::And(inner) => flat.extend(inner),
-                Self::Path(path, IndexTest::Range(low, high)) => join_range(&mut flat, path, low, high),
+                Self::Path(path, IndexTest::Range(low, high)) => {
+                    join_range(&mut flat, path, low, high);
+                }
                 other => flat.push(other),
             }
         }
@@ -106,22 +124,32 @@ impl IndexFilter {
     }
 }
 
-fn join_range(flat: &mut Vec<IndexFilter>, path: Vec<IndexStep>, low: Bound<Value<'static>>, high: Bound<Value<'static>>) {
+fn join_range(
+    flat: &mut Vec<IndexFilter>,
+    path: Vec<IndexStep>,
+    low: Bound<Value<'static>>,
+    high: Bound<Value<'static>>,
+) {
     // Two elements of an array may satisfy one bound each.
     let single = !path.contains(&IndexStep::AnyElement);
     for branch in flat.iter_mut().filter(|_| single) {
-        let IndexFilter::Path(own, IndexTest::Range(own_low, own_high)) = branch else { continue };
+        let IndexFilter::Path(own, IndexTest::Range(own_low, own_high)) = branch else {
+            continue;
+        };
         if *own != path {
             continue;
         }
         let same_type = |own: &Bound<Value<'_>>, other: &Bound<Value<'_>>| match (own, other) {
-            (Bound::Included(own) | Bound::Excluded(own), Bound::Included(other) | Bound::Excluded(other)) => {
-                own.type_rank() == other.type_rank()
-            }
+            (
+                Bound::Included(own) | Bound::Excluded(own),
+                Bound::Included(other) | Bound::Excluded(other),
+            ) => own.type_rank() == other.type_rank(),
             _ => false,
         };
-        if matches!((&*own_high, &low), (Bound::Unbounded, Bound::Included(_) | Bound::Excluded(_)))
-            && matches!(high, Bound::Unbounded)
+        if matches!(
+            (&*own_high, &low),
+            (Bound::Unbounded, Bound::Included(_) | Bound::Excluded(_))
+        ) && matches!(high, Bound::Unbounded)
         {
             // Two lower bounds: either is right.
             return;
@@ -143,7 +171,8 @@ fn join_range(flat: &mut Vec<IndexFilter>, path: Vec<IndexStep>, low: Bound<Valu
 
 fn join_equalities(branches: Vec<IndexFilter>) -> Vec<IndexFilter> {
     let mut joined: Vec<IndexFilter> = Vec::new();
-    let mut places: std::collections::BTreeMap<Vec<IndexStep>, usize> = std::collections::BTreeMap::new();
+    let mut places: std::collections::BTreeMap<Vec<IndexStep>, usize> =
+        std::collections::BTreeMap::new();
     for branch in branches {
         let (path, values) = match branch {
             IndexFilter::Path(path, IndexTest::Equal(value)) => (path, vec![value]),
@@ -153,16 +182,12 @@ fn join_equalities(branches: Vec<IndexFilter>) -> Vec<IndexFilter> {
                 continue;
             }
         };
-        match places.get(&path) {
-            Some(place) => {
-                if let IndexFilter::Path(_, IndexTest::In(known)) = &mut joined[*place] {
-                    known.extend(values);
-                }
-            }
-            None => {
-                places.insert(path.clone(), joined.len());
-                joined.push(IndexFilter::Path(path, IndexTest::In(values)));
-            }
+        let place = *places.entry(path).or_insert_with_key(|path| {
+            joined.push(IndexFilter::Path(path.clone(), IndexTest::In(Vec::new())));
+            joined.len() - 1
+        });
+        if let IndexFilter::Path(_, IndexTest::In(known)) = &mut joined[place] {
+            known.extend(values);
         }
     }
     for place in places.into_values() {
@@ -180,7 +205,11 @@ impl IndexTest {
     pub fn one_of(mut values: Vec<Value<'static>>) -> Self {
         values.sort_by(Value::order);
         values.dedup_by(|left, right| left.equals(right));
-        if values.len() == 1 { Self::Equal(values.swap_remove(0)) } else { Self::In(values) }
+        if values.len() == 1 {
+            Self::Equal(values.swap_remove(0))
+        } else {
+            Self::In(values)
+        }
     }
 }
 
@@ -188,10 +217,22 @@ impl TextScan {
     /// Whether a string passes.
     pub fn matches(&self, value: &str) -> bool {
         match self {
-            Self::Contains { text, ignore_case: false } => value.contains(text),
-            Self::Contains { text, ignore_case: true } => value.to_lowercase().contains(&text.to_lowercase()),
-            Self::EndsWith { text, ignore_case: false } => value.ends_with(text),
-            Self::EndsWith { text, ignore_case: true } => value.to_lowercase().ends_with(&text.to_lowercase()),
+            Self::Contains {
+                text,
+                ignore_case: false,
+            } => value.contains(text),
+            Self::Contains {
+                text,
+                ignore_case: true,
+            } => value.to_lowercase().contains(&text.to_lowercase()),
+            Self::EndsWith {
+                text,
+                ignore_case: false,
+            } => value.ends_with(text),
+            Self::EndsWith {
+                text,
+                ignore_case: true,
+            } => value.to_lowercase().ends_with(&text.to_lowercase()),
             Self::StartsWith { text } => value.to_lowercase().starts_with(&text.to_lowercase()),
             Self::Equals { text } => value.to_lowercase() == text.to_lowercase(),
             Self::AnyString => true,

@@ -41,7 +41,9 @@ impl<'e> Arguments<'_, 'e> {
 
     /// One of them; undefined where there is none.
     pub(crate) fn get(&self, index: usize) -> Val<'e> {
-        self.nodes.get(index).map_or(Val::UNDEFINED, |node| eval(node, self.frame, self.run))
+        self.nodes
+            .get(index)
+            .map_or(Val::UNDEFINED, |node| eval(node, self.frame, self.run))
     }
 
     /// A double.
@@ -75,7 +77,14 @@ pub(crate) fn is_pure(function: BuiltIn) -> bool {
 pub(crate) fn implementation(function: BuiltIn) -> Option<Function> {
     use BuiltIn as B;
     let found: Function = match function {
-        B::Average | B::Count | B::CountIf | B::MakeList | B::MakeSet | B::Max | B::Min | B::Sum => return None,
+        B::Average
+        | B::Count
+        | B::CountIf
+        | B::MakeList
+        | B::MakeSet
+        | B::Max
+        | B::Min
+        | B::Sum => return None,
         B::FullTextScore | B::Rrf | B::VectorDistance => return None,
 
         B::IsArray => type_check::is_array,

@@ -8,6 +8,7 @@ mod eval;
 pub mod filter;
 mod functions;
 pub mod lexer;
+pub mod merge;
 pub mod parser;
 pub mod pipeline;
 pub mod plan;

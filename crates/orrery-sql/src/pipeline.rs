@@ -25,6 +25,9 @@ use std::ops::ControlFlow;
 /// Paths that are read one by one from the text; more are read in one pass.
 const LAZY_READS: usize = 3;
 
+/// Appends the system properties of an item to text.
+pub type SystemText<'a> = &'a dyn Fn(&mut Vec<u8>);
+
 /// An item that is pushed in.
 #[derive(Clone, Copy)]
 pub struct Item<'a> {
@@ -35,7 +38,7 @@ pub struct Item<'a> {
     /// Appends the system properties that `text` lacks, as `"_rid":"…","_ts":…` without braces.
     /// Asked only when the query reads a name that starts with `_` and is not in `text`, or the
     /// whole item.
-    pub system: Option<&'a dyn Fn(&mut Vec<u8>)>,
+    pub system: Option<SystemText<'a>>,
 }
 
 /// Where a page ends: at the first limit that is reached.
@@ -53,7 +56,12 @@ pub struct PageLimits {
 
 impl Default for PageLimits {
     fn default() -> Self {
-        Self { rows: 100, bytes: 4 << 20, steps: 20_000_000, memory: 128 << 20 }
+        Self {
+            rows: 100,
+            bytes: 4 << 20,
+            steps: 20_000_000,
+            memory: 128 << 20,
+        }
     }
 }
 
@@ -126,7 +134,13 @@ impl<'p> Pipeline<'p> {
     ) -> Result<Self, ExecutionError> {
         let state = state.map(State::from_bytes).transpose()?;
         let sink = Sink::new(program, limits, sorted, state, resume);
-        Ok(Self { program, limits, run: Run::new(&program.settings, limits.steps), sink, fed: false })
+        Ok(Self {
+            program,
+            limits,
+            run: Run::new(&program.settings, limits.steps),
+            sink,
+            fed: false,
+        })
     }
 
     /// Whether the conditions that read only the item hold; JOINs and what they filter may still
@@ -139,7 +153,10 @@ impl<'p> Pipeline<'p> {
     }
 
     fn passes(&self, item: &Frame<'_>) -> bool {
-        self.program.item_filter.iter().all(|condition| logic(condition, item, &self.run) == Some(true))
+        self.program
+            .item_filter
+            .iter()
+            .all(|condition| logic(condition, item, &self.run) == Some(true))
     }
 
     /// Takes an item.
@@ -187,15 +204,22 @@ impl<'p> Pipeline<'p> {
         let (program, run, sink) = (self.program, &self.run, &mut self.sink);
         sink.start_item(doc);
         let _ = match program.select.sources.as_slice() {
-            [Source::Rows(inner)] if program.distinct_source => select_values(inner, item, run, &mut |value| {
-                if sink.is_new(&value) {
-                    let row = item.with(&value);
-                    if program.select.filter.iter().all(|condition| logic(condition, &row, run) == Some(true)) {
-                        return sink.row(&row, run);
+            [Source::Rows(inner)] if program.distinct_source => {
+                select_values(inner, item, run, &mut |value| {
+                    if sink.is_new(&value) {
+                        let row = item.with(&value);
+                        if program
+                            .select
+                            .filter
+                            .iter()
+                            .all(|condition| logic(condition, &row, run) == Some(true))
+                        {
+                            return sink.row(&row, run);
+                        }
                     }
-                }
-                ControlFlow::Continue(())
-            }),
+                    ControlFlow::Continue(())
+                })
+            }
             _ => select_rows(&program.select, item, run, &mut |row| sink.row(row, run)),
         };
         sink.end_item(self.run.exhausted())

@@ -8,7 +8,7 @@ pub(crate) mod node;
 pub(crate) mod reads;
 mod same;
 
-use crate::ast::Query;
+use crate::ast::{Expr, Query};
 use crate::environment::{Environment, Parameters};
 use crate::errors::SqlErrors;
 use crate::eval::Settings;
@@ -16,6 +16,7 @@ use crate::filter::{IndexFilter, IndexStep};
 use crate::pipeline::ranking::Ranking;
 use node::{Node, Select, SortKey};
 use orrery_model::json::PathTree;
+use orrery_model::value::Value;
 
 /// A compiled query.
 #[derive(Debug, Clone)]
@@ -45,7 +46,11 @@ pub struct Program {
 impl Program {
     /// Lowers an analysed query. Errors name what only the request can tell (a missing parameter,
     /// a TOP that is no integer) and whatever a query that skipped the analysis gets wrong.
-    pub fn compile(query: &Query, parameters: &Parameters, environment: &Environment) -> Result<Self, SqlErrors> {
+    pub fn compile(
+        query: &Query,
+        parameters: &Parameters,
+        environment: &Environment,
+    ) -> Result<Self, SqlErrors> {
         lower::compile(query, parameters, environment).map_err(SqlErrors::from)
     }
 
@@ -118,4 +123,13 @@ impl Program {
             (top, limit) => top.or(limit),
         }
     }
+}
+
+/// The value of an expression that reads no item; `None` when it does, or when it is refused.
+pub fn constant(
+    expr: &Expr,
+    parameters: &Parameters,
+    environment: &Environment,
+) -> Option<Value<'static>> {
+    lower::constant(expr, parameters, environment)
 }

@@ -21,7 +21,11 @@ pub fn run(case: &Value) -> Outcome {
     let container = Container::of(case);
     let expectation = Expectation::of(case);
     // One page; pages of three rows; over three ranges.
-    for (name, ranges, page) in [("one page", 1, usize::MAX), ("pages", 1, 3), ("ranges", 3, usize::MAX)] {
+    for (name, ranges, page) in [
+        ("one page", 1, usize::MAX),
+        ("pages", 1, 3),
+        ("ranges", 3, usize::MAX),
+    ] {
         let outcome = match container.run(query, ranges, page) {
             Ok(rows) => expectation.rows(&rows),
             Err(Refusal::NotDistributed) => continue,

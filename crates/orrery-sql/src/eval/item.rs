@@ -1,13 +1,11 @@
 //! The item, read from its text only where the query looks.
 
 use super::Val;
+use crate::pipeline::SystemText;
 use crate::program::node::Step;
 use orrery_model::json;
 use orrery_model::value::Value;
 use std::cell::OnceCell;
-
-/// Appends system properties without braces.
-pub(crate) type SystemText<'e> = &'e dyn Fn(&mut Vec<u8>);
 
 /// Canonical text of an item, with the system properties that it lacks.
 pub(crate) struct ItemText<'e> {
@@ -21,14 +19,21 @@ pub(crate) struct ItemText<'e> {
 
 impl<'e> ItemText<'e> {
     pub(crate) fn new(text: &'e [u8], system: Option<SystemText<'e>>) -> Self {
-        Self { text, system, asked: OnceCell::new(), wire: OnceCell::new() }
+        Self {
+            text,
+            system,
+            asked: OnceCell::new(),
+            wire: OnceCell::new(),
+        }
     }
 
     /// Text of the value at a path of members only.
     pub(crate) fn slice(&self, steps: &[Step]) -> Option<&[u8]> {
         let mut text: Option<&[u8]> = None;
         for (place, step) in steps.iter().enumerate() {
-            let Step::Member(name) = step else { return None };
+            let Step::Member(name) = step else {
+                return None;
+            };
             text = Some(match text {
                 None if place == 0 => self.member(name)?,
                 inner => json::member_slice(inner?, name)?,
@@ -55,7 +60,10 @@ impl<'e> ItemText<'e> {
 
     /// The value at a path.
     pub(crate) fn path(&self, steps: &[Step]) -> Val<'_> {
-        let members = steps.iter().take_while(|step| matches!(step, Step::Member(_))).count();
+        let members = steps
+            .iter()
+            .take_while(|step| matches!(step, Step::Member(_)))
+            .count();
         if members == 0 {
             return super::walk(Val::Own(self.whole()), steps);
         }
@@ -67,7 +75,9 @@ impl<'e> ItemText<'e> {
 
     /// The text with the system properties.
     pub(crate) fn wire(&self) -> &[u8] {
-        let Some(system) = self.system else { return self.text };
+        let Some(system) = self.system else {
+            return self.text;
+        };
         self.wire.get_or_init(|| {
             let mut text = Vec::with_capacity(self.text.len() + 200);
             text.extend_from_slice(self.text.strip_suffix(b"}").unwrap_or(self.text));

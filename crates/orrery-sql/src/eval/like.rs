@@ -12,7 +12,10 @@ enum Unit {
     /// A character as such.
     One(char),
     /// `[abc]`, `[a-f]`, `[^…]`
-    Set { ranges: Vec<(char, char)>, negated: bool },
+    Set {
+        ranges: Vec<(char, char)>,
+        negated: bool,
+    },
 }
 
 impl Unit {
@@ -21,7 +24,10 @@ impl Unit {
             Self::Run | Self::Any => true,
             Self::One(own) => *own == letter,
             Self::Set { ranges, negated } => {
-                ranges.iter().any(|(low, high)| (*low..=*high).contains(&letter)) != *negated
+                ranges
+                    .iter()
+                    .any(|(low, high)| (*low..=*high).contains(&letter))
+                    != *negated
             }
         }
     }
@@ -69,7 +75,16 @@ impl LikePattern {
 
     /// The text that every match starts with.
     pub(crate) fn prefix(&self) -> String {
-        self.units.iter().map_while(|unit| if let Unit::One(letter) = unit { Some(*letter) } else { None }).collect()
+        self.units
+            .iter()
+            .map_while(|unit| {
+                if let Unit::One(letter) = unit {
+                    Some(*letter)
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 
     /// True for a pattern without wildcards.
@@ -79,15 +94,27 @@ impl LikePattern {
 
     /// True for a literal followed by one `%`.
     pub(crate) fn is_prefix(&self) -> bool {
-        self.units
-            .split_last()
-            .is_some_and(|(last, rest)| *last == Unit::Run && rest.iter().all(|unit| matches!(unit, Unit::One(_))))
+        self.units.split_last().is_some_and(|(last, rest)| {
+            *last == Unit::Run && rest.iter().all(|unit| matches!(unit, Unit::One(_)))
+        })
     }
 
     /// The literal of a pattern `%literal%`.
     pub(crate) fn contained(&self) -> Option<String> {
-        let inner = self.units.strip_prefix(&[Unit::Run])?.strip_suffix(&[Unit::Run])?;
-        inner.iter().map(|unit| if let Unit::One(letter) = unit { Some(*letter) } else { None }).collect()
+        let inner = self
+            .units
+            .strip_prefix(&[Unit::Run])?
+            .strip_suffix(&[Unit::Run])?;
+        inner
+            .iter()
+            .map(|unit| {
+                if let Unit::One(letter) = unit {
+                    Some(*letter)
+                } else {
+                    None
+                }
+            })
+            .collect()
     }
 
     /// Whether the whole text matches. Greedy with one point of return: the last run.
@@ -115,8 +142,12 @@ impl LikePattern {
                 }
                 _ => {}
             }
-            let Some((after, start)) = back else { break false };
-            let Some(skipped) = start.chars().next() else { break false };
+            let Some((after, start)) = back else {
+                break false;
+            };
+            let Some(skipped) = start.chars().next() else {
+                break false;
+            };
             rest = &start[skipped.len_utf8()..];
             back = Some((after, rest));
             unit = after;

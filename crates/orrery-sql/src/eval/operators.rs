@@ -12,7 +12,10 @@ pub(crate) fn order(left: &Value<'_>, right: &Value<'_>) -> Ordering {
 
 /// Null, Boolean, number or string.
 pub(crate) fn is_scalar(value: &Value<'_>) -> bool {
-    matches!(value, Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_))
+    matches!(
+        value,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)
+    )
 }
 
 fn is_nan(value: &Value<'_>) -> bool {
@@ -65,9 +68,9 @@ pub(crate) fn between(value: &Value<'_>, low: &Value<'_>, high: &Value<'_>) -> O
 pub(crate) fn prefix<'e>(operator: Prefix, operand: &Value<'_>) -> Value<'e> {
     match (operator, operand) {
         (Prefix::Not, Value::Bool(known)) => Value::Bool(!known),
-        (Prefix::Minus, Value::Number(Number::Int(value))) => {
-            value.checked_neg().map_or_else(|| Value::from(-(*value as f64)), Value::from)
-        }
+        (Prefix::Minus, Value::Number(Number::Int(value))) => value
+            .checked_neg()
+            .map_or_else(|| Value::from(-(*value as f64)), Value::from),
         (Prefix::Minus, Value::Number(number)) => Value::from(-number.as_f64()),
         (Prefix::Plus, Value::Number(number)) => Value::Number(*number),
         (Prefix::BitNot, Value::Number(number)) => Value::from(!to_int32(number.as_f64())),
@@ -76,7 +79,12 @@ pub(crate) fn prefix<'e>(operator: Prefix, operand: &Value<'_>) -> Value<'e> {
 }
 
 /// An operator on two numbers, or `||` on two strings.
-pub(crate) fn arithmetic<'e>(operator: Arithmetic, left: &Value<'_>, right: &Value<'_>, run: &Run<'_>) -> Value<'e> {
+pub(crate) fn arithmetic<'e>(
+    operator: Arithmetic,
+    left: &Value<'_>,
+    right: &Value<'_>,
+    run: &Run<'_>,
+) -> Value<'e> {
     let (left, right) = match (left, right) {
         (Value::Number(left), Value::Number(right)) => (left.as_f64(), right.as_f64()),
         (Value::String(left), Value::String(right)) if operator == Arithmetic::Concat => {
@@ -155,15 +163,26 @@ mod tests {
         let one = Value::from(1);
         let text = Value::from("1");
         assert_eq!(equal(&one, &text), Some(false));
-        assert_eq!(compare(Comparison::NotEqual, &one, &Value::Null), Some(true));
+        assert_eq!(
+            compare(Comparison::NotEqual, &one, &Value::Null),
+            Some(true)
+        );
         assert_eq!(compare(Comparison::Less, &one, &text), None);
         assert_eq!(equal(&one, &Value::Undefined), None);
-        assert_eq!(compare(Comparison::LessOrEqual, &Value::Null, &Value::Null), Some(true));
+        assert_eq!(
+            compare(Comparison::LessOrEqual, &Value::Null, &Value::Null),
+            Some(true)
+        );
     }
 
     #[test]
     fn a_false_side_of_between_wins() {
-        let [one, five, nine, text] = [Value::from(1), Value::from(5), Value::from(9), Value::from("x")];
+        let [one, five, nine, text] = [
+            Value::from(1),
+            Value::from(5),
+            Value::from(9),
+            Value::from("x"),
+        ];
         assert_eq!(between(&five, &one, &nine), Some(true));
         assert_eq!(between(&one, &five, &text), Some(false));
         assert_eq!(between(&five, &one, &text), None);

@@ -17,7 +17,12 @@ pub(crate) enum Written {
 }
 
 /// Appends the text of a row.
-pub(crate) fn write_row<'e>(projection: &'e Projection, frame: &'e Frame<'e>, run: &Run<'_>, out: &mut Vec<u8>) -> Written {
+pub(crate) fn write_row<'e>(
+    projection: &'e Projection,
+    frame: &'e Frame<'e>,
+    run: &Run<'_>,
+    out: &mut Vec<u8>,
+) -> Written {
     match projection {
         Projection::Value(node) => write_node(node, frame, run, out),
         Projection::List(members) => write_members(members, frame, run, out),
@@ -25,7 +30,12 @@ pub(crate) fn write_row<'e>(projection: &'e Projection, frame: &'e Frame<'e>, ru
 }
 
 /// Appends the text of an expression's value.
-pub(crate) fn write_node<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>, out: &mut Vec<u8>) -> Written {
+pub(crate) fn write_node<'e>(
+    node: &'e Node,
+    frame: &'e Frame<'e>,
+    run: &Run<'_>,
+    out: &mut Vec<u8>,
+) -> Written {
     match node {
         Node::Slot(outwards) => {
             if let Some(Binding::Item(item)) = frame.lookup(*outwards) {
@@ -67,7 +77,12 @@ pub(crate) fn write_node<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>
     write_value(&eval(node, frame, run), out)
 }
 
-fn write_members<'e>(members: &'e [(String, Node)], frame: &'e Frame<'e>, run: &Run<'_>, out: &mut Vec<u8>) -> Written {
+fn write_members<'e>(
+    members: &'e [(String, Node)],
+    frame: &'e Frame<'e>,
+    run: &Run<'_>,
+    out: &mut Vec<u8>,
+) -> Written {
     out.push(b'{');
     let start = out.len();
     for (name, node) in members {

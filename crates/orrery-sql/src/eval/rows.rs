@@ -20,9 +20,23 @@ pub(crate) fn select_rows<'e>(
     run: &Run<'_>,
     sink: &mut RowSink<'_>,
 ) -> ControlFlow<()> {
-    join(&select.sources, &mut |row, sink| {
-        if select.filter.iter().all(|condition| logic(condition, row, run) == Some(true)) { sink(row) } else { ControlFlow::Continue(()) }
-    }, frame, run, sink)
+    join(
+        &select.sources,
+        &mut |row, sink| {
+            if select
+                .filter
+                .iter()
+                .all(|condition| logic(condition, row, run) == Some(true))
+            {
+                sink(row)
+            } else {
+                ControlFlow::Continue(())
+            }
+        },
+        frame,
+        run,
+        sink,
+    )
 }
 
 /// The cross product of the sources, each seeing those before it; `test` passes rows on.
@@ -86,7 +100,9 @@ pub(crate) fn select_values<'e>(
         sink(value)
     };
     let Some(grouping) = &select.grouping else {
-        return select_rows(select, frame, run, &mut |row| emit(project(&select.projection, row, run)));
+        return select_rows(select, frame, run, &mut |row| {
+            emit(project(&select.projection, row, run))
+        });
     };
     let mut groups = Groups::new(grouping);
     // Breaks only when the budget is gone, which whoever drives the outer rows notices.
@@ -101,7 +117,11 @@ pub(crate) fn select_values<'e>(
 }
 
 /// The value of a row.
-pub(crate) fn project<'e>(projection: &'e Projection, frame: &'e Frame<'e>, run: &Run<'_>) -> Val<'e> {
+pub(crate) fn project<'e>(
+    projection: &'e Projection,
+    frame: &'e Frame<'e>,
+    run: &Run<'_>,
+) -> Val<'e> {
     match projection {
         Projection::Value(node) => eval(node, frame, run),
         Projection::List(members) => Val::Own(super::object(members, frame, run)),

@@ -15,7 +15,11 @@ pub(crate) struct Settings {
 
 impl Settings {
     pub(crate) fn of(environment: &Environment) -> Self {
-        Self { now_ticks: environment.now_ticks, seed: environment.seed, surface: environment.surface }
+        Self {
+            now_ticks: environment.now_ticks,
+            seed: environment.seed,
+            surface: environment.surface,
+        }
     }
 }
 
@@ -67,18 +71,21 @@ impl<'p> Run<'p> {
     }
 
     /// Uses a compiled regular expression; `None` when the pattern is bad or too large.
-    pub(crate) fn with_regex<T>(&self, key: &str, build: impl FnOnce() -> Option<Regex>, work: impl FnOnce(&Regex) -> T) -> Option<T> {
+    pub(crate) fn with_regex<T>(
+        &self,
+        key: &str,
+        build: impl FnOnce() -> Option<Regex>,
+        work: impl FnOnce(&Regex) -> T,
+    ) -> Option<T> {
         let mut cache = self.regexes.borrow_mut();
-        let place = match cache.iter().position(|(known, _)| known == key) {
-            Some(place) => place,
-            None => {
-                if cache.len() == REGEX_CACHE {
-                    cache.remove(0);
-                }
-                cache.push((key.to_owned(), build()));
-                cache.len() - 1
+        let known = cache.iter().position(|(known, _)| known == key);
+        let place = known.unwrap_or_else(|| {
+            if cache.len() == REGEX_CACHE {
+                cache.remove(0);
             }
-        };
+            cache.push((key.to_owned(), build()));
+            cache.len() - 1
+        });
         cache[place].1.as_ref().map(work)
     }
 }

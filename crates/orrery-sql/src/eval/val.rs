@@ -45,10 +45,11 @@ impl<'e> Val<'e> {
             (Self::Own(Value::Object(mut object)), Step::Member(name)) => {
                 object.remove(name).map_or(Self::UNDEFINED, Self::Own)
             }
-            (Self::Ref(Value::Array(elements)), Step::Element(index)) => {
-                position(*index).and_then(|place| elements.get(place)).map_or(Self::UNDEFINED, Self::Ref)
-            }
-            (Self::Own(Value::Array(mut elements)), Step::Element(index)) => match position(*index) {
+            (Self::Ref(Value::Array(elements)), Step::Element(index)) => position(*index)
+                .and_then(|place| elements.get(place))
+                .map_or(Self::UNDEFINED, Self::Ref),
+            (Self::Own(Value::Array(mut elements)), Step::Element(index)) => match position(*index)
+            {
                 Some(place) if place < elements.len() => Self::Own(elements.swap_remove(place)),
                 _ => Self::UNDEFINED,
             },

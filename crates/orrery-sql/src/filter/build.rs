@@ -13,7 +13,10 @@ use std::ops::Bound;
 /// The filter of a query: conditions on the item, then those that follow the sources.
 pub(crate) fn build(select: &Select, item_filter: &[Node]) -> IndexFilter {
     let mut origins = vec![Some(Vec::new())];
-    let mut branches: Vec<IndexFilter> = item_filter.iter().map(|node| condition(node, &mut origins)).collect();
+    let mut branches: Vec<IndexFilter> = item_filter
+        .iter()
+        .map(|node| condition(node, &mut origins))
+        .collect();
     branches.push(rows(select, &mut origins));
     IndexFilter::and(branches)
 }
@@ -25,10 +28,19 @@ fn rows(select: &Select, origins: &mut Vec<Origin>) -> IndexFilter {
         let origin = origin_of(source, origins);
         origins.push(origin);
     }
-    let branches = select.filter.iter().map(|node| condition(node, origins)).collect();
+    let branches = select
+        .filter
+        .iter()
+        .map(|node| condition(node, origins))
+        .collect();
     origins.truncate(outer);
     // Without keys a grouped subquery has a row whatever the filter says.
-    if select.grouping.as_ref().is_some_and(|grouping| grouping.keys.is_empty()) && outer > 1 {
+    if select
+        .grouping
+        .as_ref()
+        .is_some_and(|grouping| grouping.keys.is_empty())
+        && outer > 1
+    {
         return IndexFilter::All;
     }
     IndexFilter::and(branches)
@@ -38,11 +50,23 @@ fn condition(node: &Node, origins: &mut Vec<Origin>) -> IndexFilter {
     match node {
         Node::Constant(Value::Bool(true)) => IndexFilter::All,
         Node::Constant(_) => IndexFilter::Nothing,
-        Node::And(operands) => IndexFilter::and(operands.iter().map(|operand| condition(operand, origins)).collect()),
-        Node::Or(operands) => IndexFilter::or(operands.iter().map(|operand| condition(operand, origins)).collect()),
+        Node::And(operands) => IndexFilter::and(
+            operands
+                .iter()
+                .map(|operand| condition(operand, origins))
+                .collect(),
+        ),
+        Node::Or(operands) => IndexFilter::or(
+            operands
+                .iter()
+                .map(|operand| condition(operand, origins))
+                .collect(),
+        ),
         Node::Slot(_) | Node::Path(..) => at(node, origins, IndexTest::Equal(Value::Bool(true))),
         Node::Prefix(Prefix::Not, operand) => match &**operand {
-            Node::Slot(_) | Node::Path(..) => at(operand, origins, IndexTest::Equal(Value::Bool(false))),
+            Node::Slot(_) | Node::Path(..) => {
+                at(operand, origins, IndexTest::Equal(Value::Bool(false)))
+            }
             Node::In(value, _) | Node::Like(value, _) => at(value, origins, IndexTest::Defined),
             Node::Between(parts) => at(&parts.0, origins, IndexTest::Defined),
             _ => IndexFilter::All,
@@ -83,22 +107,46 @@ fn at(node: &Node, origins: &[Origin], test: IndexTest) -> IndexFilter {
     }
 }
 
-fn compared(comparison: Comparison, node: &Node, constant: &Value<'static>, origins: &[Origin]) -> IndexFilter {
+fn compared(
+    comparison: Comparison,
+    node: &Node,
+    constant: &Value<'static>,
+    origins: &[Origin],
+) -> IndexFilter {
     let value = constant.clone();
     match (constant, comparison) {
         (Value::Undefined, _) => IndexFilter::Nothing,
         (Value::Number(Number::Double(number)), _) if number.is_nan() => IndexFilter::Nothing,
         (_, Comparison::NotEqual) => at(node, origins, IndexTest::Defined),
-        (Value::Array(_) | Value::Object(_), Comparison::Equal) => at(node, origins, IndexTest::Defined),
+        (Value::Array(_) | Value::Object(_), Comparison::Equal) => {
+            at(node, origins, IndexTest::Defined)
+        }
         (Value::Array(_) | Value::Object(_), _) => IndexFilter::Nothing,
-        (_, Comparison::Equal) | (Value::Null, Comparison::LessOrEqual | Comparison::GreaterOrEqual) => {
+        (_, Comparison::Equal)
+        | (Value::Null, Comparison::LessOrEqual | Comparison::GreaterOrEqual) => {
             at(node, origins, IndexTest::Equal(value))
         }
         (Value::Null, _) => IndexFilter::Nothing,
-        (_, Comparison::Less) => at(node, origins, IndexTest::Range(Bound::Unbounded, Bound::Excluded(value))),
-        (_, Comparison::LessOrEqual) => at(node, origins, IndexTest::Range(Bound::Unbounded, Bound::Included(value))),
-        (_, Comparison::Greater) => at(node, origins, IndexTest::Range(Bound::Excluded(value), Bound::Unbounded)),
-        (_, Comparison::GreaterOrEqual) => at(node, origins, IndexTest::Range(Bound::Included(value), Bound::Unbounded)),
+        (_, Comparison::Less) => at(
+            node,
+            origins,
+            IndexTest::Range(Bound::Unbounded, Bound::Excluded(value)),
+        ),
+        (_, Comparison::LessOrEqual) => at(
+            node,
+            origins,
+            IndexTest::Range(Bound::Unbounded, Bound::Included(value)),
+        ),
+        (_, Comparison::Greater) => at(
+            node,
+            origins,
+            IndexTest::Range(Bound::Excluded(value), Bound::Unbounded),
+        ),
+        (_, Comparison::GreaterOrEqual) => at(
+            node,
+            origins,
+            IndexTest::Range(Bound::Included(value), Bound::Unbounded),
+        ),
     }
 }
 
@@ -107,7 +155,10 @@ fn like(pattern: &LikePattern) -> IndexTest {
         return IndexTest::Equal(Value::from(pattern.prefix()));
     }
     if let Some(text) = pattern.contained() {
-        return IndexTest::Scan(TextScan::Contains { text, ignore_case: false });
+        return IndexTest::Scan(TextScan::Contains {
+            text,
+            ignore_case: false,
+        });
     }
     let prefix = pattern.prefix();
     if pattern.is_prefix() || !prefix.is_empty() {
@@ -119,12 +170,18 @@ fn like(pattern: &LikePattern) -> IndexTest {
 fn call(function: BuiltIn, arguments: &[Node], origins: &[Origin]) -> IndexFilter {
     let value = &arguments[0];
     match function {
-        BuiltIn::IsDefined | BuiltIn::IsArray | BuiltIn::IsNumber | BuiltIn::IsObject | BuiltIn::IsPrimitive => {
-            at(value, origins, IndexTest::Defined)
-        }
+        BuiltIn::IsDefined
+        | BuiltIn::IsArray
+        | BuiltIn::IsNumber
+        | BuiltIn::IsObject
+        | BuiltIn::IsPrimitive => at(value, origins, IndexTest::Defined),
         BuiltIn::IsInteger | BuiltIn::IsFiniteNumber => at(value, origins, IndexTest::Defined),
         BuiltIn::IsNull => at(value, origins, IndexTest::Equal(Value::Null)),
-        BuiltIn::IsBool => at(value, origins, IndexTest::one_of(vec![Value::Bool(false), Value::Bool(true)])),
+        BuiltIn::IsBool => at(
+            value,
+            origins,
+            IndexTest::one_of(vec![Value::Bool(false), Value::Bool(true)]),
+        ),
         BuiltIn::IsString | BuiltIn::RegexMatch | BuiltIn::IsDateTime => {
             at(value, origins, IndexTest::Scan(TextScan::AnyString))
         }
@@ -138,15 +195,25 @@ fn call(function: BuiltIn, arguments: &[Node], origins: &[Origin]) -> IndexFilte
             (list, Node::Constant(sought)) if is_scalar(sought) => element(list, sought, origins),
             // LINQ's `list.Contains(x)`.
             (Node::Constant(Value::Array(list)), sought) if list.iter().all(is_scalar) => {
-                if list.is_empty() { IndexFilter::Nothing } else { at(sought, origins, IndexTest::one_of(list.clone())) }
+                if list.is_empty() {
+                    IndexFilter::Nothing
+                } else {
+                    at(sought, origins, IndexTest::one_of(list.clone()))
+                }
             }
             _ => IndexFilter::All,
         },
         BuiltIn::ArrayContainsAny => IndexFilter::or(
-            arguments[1..].iter().map(|sought| sought_element(value, sought, origins)).collect(),
+            arguments[1..]
+                .iter()
+                .map(|sought| sought_element(value, sought, origins))
+                .collect(),
         ),
         BuiltIn::ArrayContainsAll => IndexFilter::and(
-            arguments[1..].iter().map(|sought| sought_element(value, sought, origins)).collect(),
+            arguments[1..]
+                .iter()
+                .map(|sought| sought_element(value, sought, origins))
+                .collect(),
         ),
         _ => IndexFilter::All,
     }

@@ -26,22 +26,30 @@ pub(super) fn concat<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 
 pub(super) fn contains<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let list = call.get(0);
-    let Some(list) = list.as_array() else { return Val::UNDEFINED };
+    let Some(list) = list.as_array() else {
+        return Val::UNDEFINED;
+    };
     let sought = call.get(1);
     if sought.is_undefined() {
         return Val::UNDEFINED;
     }
     call.run.spend(list.len() as u64);
     let partial = call.flag(2);
-    answer(Some(list.iter().any(|element| if partial { is_part(element, &sought) } else { element.equals(&sought) })))
+    answer(Some(list.iter().any(|element| {
+        if partial {
+            is_part(element, &sought)
+        } else {
+            element.equals(&sought)
+        }
+    })))
 }
 
 /// True when `element` equals `sought`, or as an object has all its members.
 fn is_part(element: &Value<'_>, sought: &Value<'_>) -> bool {
     match (element, sought) {
-        (Value::Object(element), Value::Object(sought)) => {
-            sought.iter().all(|(name, member)| element.get(name).is_some_and(|own| is_part(own, member)))
-        }
+        (Value::Object(element), Value::Object(sought)) => sought
+            .iter()
+            .all(|(name, member)| element.get(name).is_some_and(|own| is_part(own, member))),
         _ => element.equals(sought),
     }
 }
@@ -49,7 +57,9 @@ fn is_part(element: &Value<'_>, sought: &Value<'_>) -> bool {
 /// OR (`wanted`) or AND (not `wanted`) of membership over the further arguments, three-valued.
 fn members<'e>(call: &Arguments<'_, 'e>, wanted: bool) -> Val<'e> {
     let list = call.get(0);
-    let Some(list) = list.as_array() else { return Val::UNDEFINED };
+    let Some(list) = list.as_array() else {
+        return Val::UNDEFINED;
+    };
     let mut unknown = false;
     for index in 1..call.len() {
         let sought = call.get(index);
@@ -78,11 +88,23 @@ pub(super) fn length<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 /// A negative start counts from the end.
 pub(super) fn slice<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let list = call.get(0);
-    let (Some(list), Some(start)) = (list.as_array(), call.integer(1)) else { return Val::UNDEFINED };
+    let (Some(list), Some(start)) = (list.as_array(), call.integer(1)) else {
+        return Val::UNDEFINED;
+    };
     let count = list.len() as i64;
-    let length = if call.len() > 2 { call.integer(2) } else { Some(count) };
-    let Some(length) = length else { return Val::UNDEFINED };
-    let from = if start < 0 { count.saturating_add(start).max(0) } else { start.min(count) };
+    let length = if call.len() > 2 {
+        call.integer(2)
+    } else {
+        Some(count)
+    };
+    let Some(length) = length else {
+        return Val::UNDEFINED;
+    };
+    let from = if start < 0 {
+        count.saturating_add(start).max(0)
+    } else {
+        start.min(count)
+    };
     let to = from.saturating_add(length.max(0)).min(count);
     call.run.spend(list.len() as u64);
     Val::Own(Value::Array(list[from as usize..to as usize].to_vec()))
@@ -105,20 +127,34 @@ pub(super) fn average<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 }
 
 pub(super) fn median<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    let Some(mut list) = numbers(call).filter(|list| !list.is_empty()) else { return Val::UNDEFINED };
+    let Some(mut list) = numbers(call).filter(|list| !list.is_empty()) else {
+        return Val::UNDEFINED;
+    };
     list.sort_by(f64::total_cmp);
     let middle = list.len() / 2;
-    answer(Some(if list.len() % 2 == 1 { list[middle] } else { f64::midpoint(list[middle - 1], list[middle]) }))
+    answer(Some(if list.len() % 2 == 1 {
+        list[middle]
+    } else {
+        f64::midpoint(list[middle - 1], list[middle])
+    }))
 }
 
 fn extreme<'e>(call: &Arguments<'_, 'e>, wanted: Ordering) -> Val<'e> {
     let list = call.get(0);
-    let Some(list) = list.as_array() else { return Val::UNDEFINED };
+    let Some(list) = list.as_array() else {
+        return Val::UNDEFINED;
+    };
     call.run.spend(list.len() as u64);
     if !list.iter().all(operators::is_scalar) {
         return Val::UNDEFINED;
     }
-    let best = list.iter().reduce(|best, next| if next.order(best) == wanted { next } else { best });
+    let best = list.iter().reduce(|best, next| {
+        if next.order(best) == wanted {
+            next
+        } else {
+            best
+        }
+    });
     Val::Own(best.map_or(Value::Undefined, |best| best.clone().into_owned()))
 }
 
@@ -132,7 +168,9 @@ pub(super) fn max<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 
 pub(super) fn from_object<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let value = call.get(0);
-    let Some(object) = value.as_object() else { return Val::UNDEFINED };
+    let Some(object) = value.as_object() else {
+        return Val::UNDEFINED;
+    };
     let mut names = ["k".to_owned(), "v".to_owned()];
     for (index, name) in names.iter_mut().enumerate().take(call.len() - 1) {
         match &*call.get(index + 1) {

@@ -10,7 +10,10 @@ pub(super) fn iif<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 
 /// One-based; what is not chosen is not looked at.
 pub(super) fn choose<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    match call.integer(0).and_then(|index| usize::try_from(index).ok()) {
+    match call
+        .integer(0)
+        .and_then(|index| usize::try_from(index).ok())
+    {
         Some(index) if index >= 1 => call.get(index),
         _ => Val::UNDEFINED,
     }

@@ -31,7 +31,7 @@ pub(super) fn add<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 
 pub(super) fn diff<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let (part, from, to) = (part_name(call, 0), moment(call, 1), moment(call, 2));
-    answer(part.and_then(|part| Some(to?.boundaries(part).checked_sub(from?.boundaries(part))?)))
+    answer(part.and_then(|part| to?.boundaries(part).checked_sub(from?.boundaries(part))))
 }
 
 pub(super) fn part<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
@@ -56,10 +56,22 @@ pub(super) fn day<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 }
 
 pub(super) fn bin<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    let (Some(moment_in), Some(part)) = (moment(call, 0), part_name(call, 1)) else { return Val::UNDEFINED };
-    let size = if call.len() > 2 { call.integer(2) } else { Some(1) };
-    let start = if call.len() > 3 { moment(call, 3) } else { Some(Moment(0)) };
-    let (Some(size), Some(start)) = (size.filter(|size| *size > 0), start) else { return Val::UNDEFINED };
+    let (Some(moment_in), Some(part)) = (moment(call, 0), part_name(call, 1)) else {
+        return Val::UNDEFINED;
+    };
+    let size = if call.len() > 2 {
+        call.integer(2)
+    } else {
+        Some(1)
+    };
+    let start = if call.len() > 3 {
+        moment(call, 3)
+    } else {
+        Some(Moment(0))
+    };
+    let (Some(size), Some(start)) = (size.filter(|size| *size > 0), start) else {
+        return Val::UNDEFINED;
+    };
     if start.0 < FIRST_BIN_START {
         return Val::UNDEFINED;
     }
@@ -80,7 +92,9 @@ pub(super) fn from_parts<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 
 pub(super) fn format<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let pattern = call.get(1);
-    let (Some(start), Some(pattern)) = (moment(call, 0), pattern.as_str()) else { return Val::UNDEFINED };
+    let (Some(start), Some(pattern)) = (moment(call, 0), pattern.as_str()) else {
+        return Val::UNDEFINED;
+    };
     answer(Some(format::format(start, pattern)))
 }
 
@@ -97,7 +111,9 @@ pub(super) fn from_ticks<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 }
 
 pub(super) fn from_timestamp<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    let ticks = call.integer(0).and_then(|count| count.checked_mul(moment::MILLISECOND));
+    let ticks = call
+        .integer(0)
+        .and_then(|count| count.checked_mul(moment::MILLISECOND));
     text(ticks.and_then(Moment::in_range))
 }
 

@@ -4,7 +4,9 @@ use super::{Arguments, answer};
 use crate::eval::Val;
 
 fn two<'e>(call: &Arguments<'_, 'e>, compute: impl FnOnce(i64, i64) -> Option<i64>) -> Val<'e> {
-    let (Some(left), Some(right)) = (call.integer(0), call.integer(1)) else { return Val::UNDEFINED };
+    let (Some(left), Some(right)) = (call.integer(0), call.integer(1)) else {
+        return Val::UNDEFINED;
+    };
     answer(compute(left, right))
 }
 
@@ -21,11 +23,15 @@ pub(super) fn multiply<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 }
 
 pub(super) fn divide<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    two(call, |left, right| (right != 0).then(|| left.wrapping_div(right)))
+    two(call, |left, right| {
+        (right != 0).then(|| left.wrapping_div(right))
+    })
 }
 
 pub(super) fn modulo<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    two(call, |left, right| (right != 0).then(|| left.wrapping_rem(right)))
+    two(call, |left, right| {
+        (right != 0).then(|| left.wrapping_rem(right))
+    })
 }
 
 pub(super) fn bit_and<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
@@ -46,7 +52,9 @@ pub(super) fn bit_not<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 
 /// Counts outside 0 to 63 give undefined (the reference does not tell).
 fn shift<'e>(call: &Arguments<'_, 'e>, compute: fn(i64, u32) -> Option<i64>) -> Val<'e> {
-    two(call, |value, count| compute(value, u32::try_from(count).ok()?))
+    two(call, |value, count| {
+        compute(value, u32::try_from(count).ok()?)
+    })
 }
 
 pub(super) fn shift_left<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {

@@ -45,7 +45,13 @@ pub(super) fn trunc<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 }
 
 pub(super) fn sign<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    one(call, |value| if value == 0.0 || value.is_nan() { value } else { value.signum() })
+    one(call, |value| {
+        if value == 0.0 || value.is_nan() {
+            value
+        } else {
+            value.signum()
+        }
+    })
 }
 
 pub(super) fn acos<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
@@ -109,7 +115,9 @@ pub(super) fn log<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 }
 
 fn two<'e>(call: &Arguments<'_, 'e>, compute: impl FnOnce(f64, f64) -> f64) -> Val<'e> {
-    let (Some(left), Some(right)) = (call.number(0), call.number(1)) else { return Val::UNDEFINED };
+    let (Some(left), Some(right)) = (call.number(0), call.number(1)) else {
+        return Val::UNDEFINED;
+    };
     answer(Some(compute(left, right)))
 }
 
@@ -132,8 +140,14 @@ pub(super) fn rand<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 /// `floor(x / size) * size`. The documented results (37.7 for a size of 0.1) need the product
 /// corrected: a size such as 0.1 is taken as the division by its whole reciprocal.
 pub(super) fn number_bin<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    let size = if call.len() > 1 { call.number(1) } else { Some(1.0) };
-    let (Some(value), Some(size)) = (call.number(0), size) else { return Val::UNDEFINED };
+    let size = if call.len() > 1 {
+        call.number(1)
+    } else {
+        Some(1.0)
+    };
+    let (Some(value), Some(size)) = (call.number(0), size) else {
+        return Val::UNDEFINED;
+    };
     if size == 0.0 {
         return Val::UNDEFINED;
     }
@@ -154,7 +168,10 @@ pub(super) fn hash<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     if call.len() == 1 {
         return Val::Own(Value::from(low));
     }
-    match call.integer(1).and_then(|modulo| u64::try_from(modulo).ok()) {
+    match call
+        .integer(1)
+        .and_then(|modulo| u64::try_from(modulo).ok())
+    {
         Some(modulo) if modulo > 0 => answer(Some(low % modulo)),
         _ => Val::UNDEFINED,
     }

@@ -7,9 +7,14 @@ use orrery_model::value::Value;
 use rustc_hash::FxHashSet;
 
 /// Both arrays, then a result of their elements.
-fn sets<'e>(call: &Arguments<'_, 'e>, combine: impl FnOnce(&[Value<'e>], &[Value<'e>]) -> Vec<Value<'e>>) -> Val<'e> {
+fn sets<'e>(
+    call: &Arguments<'_, 'e>,
+    combine: impl FnOnce(&[Value<'e>], &[Value<'e>]) -> Vec<Value<'e>>,
+) -> Val<'e> {
     let (left, right) = (call.get(0), call.get(1));
-    let (Some(left), Some(right)) = (left.as_array(), right.as_array()) else { return Val::UNDEFINED };
+    let (Some(left), Some(right)) = (left.as_array(), right.as_array()) else {
+        return Val::UNDEFINED;
+    };
     call.run.spend((left.len() + right.len()) as u64);
     Val::Own(Value::Array(combine(left, right)))
 }
@@ -18,7 +23,10 @@ fn hashes(list: &[Value<'_>]) -> FxHashSet<u128> {
     list.iter().map(distinct_hash::hash).collect()
 }
 
-fn distinct<'e, 'v>(list: impl Iterator<Item = &'v Value<'e>>, keep: impl Fn(u128) -> bool) -> Vec<Value<'e>>
+fn distinct<'e, 'v>(
+    list: impl Iterator<Item = &'v Value<'e>>,
+    keep: impl Fn(u128) -> bool,
+) -> Vec<Value<'e>>
 where
     'e: 'v,
 {
@@ -32,7 +40,9 @@ where
 }
 
 pub(super) fn union<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    sets(call, |left, right| distinct(left.iter().chain(right), |_| true))
+    sets(call, |left, right| {
+        distinct(left.iter().chain(right), |_| true)
+    })
 }
 
 /// In the order of the second array, as the published sample shows.
@@ -52,7 +62,9 @@ pub(super) fn difference<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 
 pub(super) fn equal<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let (left, right) = (call.get(0), call.get(1));
-    let (Some(left), Some(right)) = (left.as_array(), right.as_array()) else { return Val::UNDEFINED };
+    let (Some(left), Some(right)) = (left.as_array(), right.as_array()) else {
+        return Val::UNDEFINED;
+    };
     call.run.spend((left.len() + right.len()) as u64);
     answer(Some(hashes(left) == hashes(right)))
 }

@@ -26,8 +26,11 @@ fn two<'e, T: Into<Value<'e>>>(
     on_plane: impl FnOnce(&Model<Plane>, &Model<Plane>) -> T,
     on_ellipsoid: impl FnOnce(&Model<Ellipsoid>, &Model<Ellipsoid>) -> T,
 ) -> Val<'e> {
-    let (Some(left), Some(right)) = (shape(call, 0), shape(call, 1)) else { return Val::UNDEFINED };
-    call.run.spend((left.points() as u64).saturating_mul(right.points() as u64) / 4);
+    let (Some(left), Some(right)) = (shape(call, 0), shape(call, 1)) else {
+        return Val::UNDEFINED;
+    };
+    call.run
+        .spend((left.points() as u64).saturating_mul(right.points() as u64) / 4);
     answer(Some(match call.run.settings.surface {
         Surface::Geometry => on_plane(&Model::of(&left), &Model::of(&right)),
         Surface::Geography => on_ellipsoid(&Model::of(&left), &Model::of(&right)),
@@ -35,19 +38,21 @@ fn two<'e, T: Into<Value<'e>>>(
 }
 
 pub(super) fn distance<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    two(call, |left, right| left.distance(right), |left, right| left.distance(right))
+    two(call, Model::distance, Model::distance)
 }
 
 pub(super) fn within<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    two(call, |left, right| left.within(right), |left, right| left.within(right))
+    two(call, Model::within, Model::within)
 }
 
 pub(super) fn intersects<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    two(call, |left, right| left.intersects(right), |left, right| left.intersects(right))
+    two(call, Model::intersects, Model::intersects)
 }
 
 pub(super) fn area<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    let Some(shape) = shape(call, 0) else { return Val::UNDEFINED };
+    let Some(shape) = shape(call, 0) else {
+        return Val::UNDEFINED;
+    };
     answer(Some(match call.run.settings.surface {
         Surface::Geometry => plane::area(&shape),
         Surface::Geography => sphere::area(&shape),

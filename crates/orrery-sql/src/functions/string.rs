@@ -10,11 +10,13 @@ use std::borrow::Cow;
 const MAX_REPLICATED: usize = 10_000;
 
 /// A part of an argument, borrowed where the argument is.
-pub(super) fn part<'e>(whole: Val<'e>, cut: impl FnOnce(&str) -> (usize, usize)) -> Val<'e> {
+pub(super) fn part(whole: Val<'_>, cut: impl FnOnce(&str) -> (usize, usize)) -> Val<'_> {
     match whole {
         Val::Ref(Value::String(text)) => {
             let (start, end) = cut(text);
-            Val::Own(Value::String(Cow::Borrowed(text.get(start..end).unwrap_or_default())))
+            Val::Own(Value::String(Cow::Borrowed(
+                text.get(start..end).unwrap_or_default(),
+            )))
         }
         Val::Own(Value::String(text)) => {
             let (start, end) = cut(&text);
@@ -29,11 +31,15 @@ pub(super) fn part<'e>(whole: Val<'e>, cut: impl FnOnce(&str) -> (usize, usize))
 
 /// The byte where the character of that number starts; the end when there are fewer.
 pub(super) fn byte_of(text: &str, characters: u64) -> usize {
-    let Ok(characters) = usize::try_from(characters) else { return text.len() };
+    let Ok(characters) = usize::try_from(characters) else {
+        return text.len();
+    };
     if text.is_ascii() {
         return characters.min(text.len());
     }
-    text.char_indices().nth(characters).map_or(text.len(), |(place, _)| place)
+    text.char_indices()
+        .nth(characters)
+        .map_or(text.len(), |(place, _)| place)
 }
 
 pub(super) fn concat<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
@@ -48,12 +54,18 @@ pub(super) fn concat<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 }
 
 pub(super) fn left<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    let Some(count) = call.integer(1) else { return Val::UNDEFINED };
-    part(call.get(0), |text| (0, byte_of(text, u64::try_from(count).unwrap_or(0))))
+    let Some(count) = call.integer(1) else {
+        return Val::UNDEFINED;
+    };
+    part(call.get(0), |text| {
+        (0, byte_of(text, u64::try_from(count).unwrap_or(0)))
+    })
 }
 
 pub(super) fn right<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    let Some(count) = call.integer(1) else { return Val::UNDEFINED };
+    let Some(count) = call.integer(1) else {
+        return Val::UNDEFINED;
+    };
     let count = u64::try_from(count).unwrap_or(0);
     part(call.get(0), |text| {
         let length = text.chars().count() as u64;
@@ -62,13 +74,18 @@ pub(super) fn right<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 }
 
 pub(super) fn substring<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    let (Some(start), Some(length)) = (call.integer(1), call.integer(2)) else { return Val::UNDEFINED };
+    let (Some(start), Some(length)) = (call.integer(1), call.integer(2)) else {
+        return Val::UNDEFINED;
+    };
     let (Ok(start), Ok(length)) = (u64::try_from(start), u64::try_from(length)) else {
         return part(call.get(0), |_| (0, 0));
     };
     part(call.get(0), |text| {
         let from = byte_of(text, start);
-        (from, from + byte_of(text.get(from..).unwrap_or_default(), length))
+        (
+            from,
+            from + byte_of(text.get(from..).unwrap_or_default(), length),
+        )
     })
 }
 
@@ -94,11 +111,22 @@ fn trimmed<'e>(call: &Arguments<'_, 'e>, start: bool, end: bool) -> Val<'e> {
     } else {
         None
     };
-    let goes = |letter: char| set.as_ref().map_or_else(|| letter.is_whitespace(), |set| set.contains(letter));
+    let goes = |letter: char| {
+        set.as_ref()
+            .map_or_else(|| letter.is_whitespace(), |set| set.contains(letter))
+    };
     part(call.get(0), |text| {
-        let from = if start { text.len() - text.trim_start_matches(goes).len() } else { 0 };
+        let from = if start {
+            text.len() - text.trim_start_matches(goes).len()
+        } else {
+            0
+        };
         let kept = text.get(from..).unwrap_or_default();
-        let to = if end { from + kept.trim_end_matches(goes).len() } else { text.len() };
+        let to = if end {
+            from + kept.trim_end_matches(goes).len()
+        } else {
+            text.len()
+        };
         (from, to)
     })
 }
@@ -118,7 +146,8 @@ pub(super) fn trim_end<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 /// An empty search gives undefined (query-language: D14).
 pub(super) fn replace<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let (whole, search, new) = (call.get(0), call.get(1), call.get(2));
-    let (Some(text), Some(search), Some(new)) = (whole.as_str(), search.as_str(), new.as_str()) else {
+    let (Some(text), Some(search), Some(new)) = (whole.as_str(), search.as_str(), new.as_str())
+    else {
         return Val::UNDEFINED;
     };
     if search.is_empty() {
@@ -132,34 +161,54 @@ pub(super) fn replace<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
 
 pub(super) fn replicate<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let text = call.get(0);
-    let (Some(text), Some(count)) = (text.as_str(), call.number(1)) else { return Val::UNDEFINED };
+    let (Some(text), Some(count)) = (text.as_str(), call.number(1)) else {
+        return Val::UNDEFINED;
+    };
     let count = count.trunc();
     let letters = text.chars().count();
     if !(count >= 0.0 && count.is_finite()) || count * letters as f64 > MAX_REPLICATED as f64 {
         return Val::UNDEFINED;
     }
     // The empty string may be repeated any number of times.
-    answer(Some(if letters == 0 { String::new() } else { text.repeat(count as usize) }))
+    answer(Some(if letters == 0 {
+        String::new()
+    } else {
+        text.repeat(count as usize)
+    }))
 }
 
 pub(super) fn reverse<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
-    answer(call.get(0).as_str().map(|text| text.chars().rev().collect::<String>()))
+    answer(
+        call.get(0)
+            .as_str()
+            .map(|text| text.chars().rev().collect::<String>()),
+    )
 }
 
 pub(super) fn join<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let (list, separator) = (call.get(0), call.get(1));
-    let (Some(list), Some(separator)) = (list.as_array(), separator.as_str()) else { return Val::UNDEFINED };
+    let (Some(list), Some(separator)) = (list.as_array(), separator.as_str()) else {
+        return Val::UNDEFINED;
+    };
     let parts: Option<Vec<&str>> = list.iter().map(Value::as_str).collect();
-    let Some(parts) = parts else { return Val::UNDEFINED };
+    let Some(parts) = parts else {
+        return Val::UNDEFINED;
+    };
     let gaps = separator.len().saturating_mul(parts.len());
-    let length = parts.iter().map(|part| part.len()).sum::<usize>().saturating_add(gaps);
+    let length = parts
+        .iter()
+        .map(|part| part.len())
+        .sum::<usize>()
+        .saturating_add(gaps);
     call.run.spend(length as u64 / 64);
     answer((length <= 2 * operators::MAX_TEXT).then(|| parts.join(separator)))
 }
 
 pub(super) fn split<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let (text, separator) = (call.get(0), call.get(1));
-    let (Some(text), Some(separator)) = (text.as_str(), separator.as_str()) else { return Val::UNDEFINED };
+    let (Some(text), Some(separator)) = (text.as_str(), separator.as_str()) else {
+        return Val::UNDEFINED;
+    };
     call.run.spend(text.len() as u64 / 16);
     let parts: Vec<String> = if separator.is_empty() {
         vec![text.to_owned()]

@@ -8,7 +8,9 @@ use orrery_model::value::{Number, Value};
 /// The JSON value in a string when it is of the wanted type.
 fn parsed<'e>(call: &Arguments<'_, 'e>, wanted: impl Fn(&Value<'_>) -> bool) -> Val<'e> {
     let text = call.get(0);
-    let Some(text) = text.as_str() else { return Val::UNDEFINED };
+    let Some(text) = text.as_str() else {
+        return Val::UNDEFINED;
+    };
     call.run.spend(text.len() as u64 / 16);
     match json::parse_str(text) {
         Ok(value) if wanted(&value) => Val::Own(value.into_owned()),
@@ -41,13 +43,15 @@ pub(super) fn to_string<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     match &*value {
         Value::Undefined => Val::UNDEFINED,
         Value::String(_) => value,
-        Value::Number(Number::Double(number)) if !number.is_finite() => answer(Some(if number.is_nan() {
-            "NaN"
-        } else if *number > 0.0 {
-            "Infinity"
-        } else {
-            "-Infinity"
-        })),
+        Value::Number(Number::Double(number)) if !number.is_finite() => {
+            answer(Some(if number.is_nan() {
+                "NaN"
+            } else if *number > 0.0 {
+                "Infinity"
+            } else {
+                "-Infinity"
+            }))
+        }
         other => answer(Some(json::to_string(other))),
     }
 }

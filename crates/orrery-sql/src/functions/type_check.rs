@@ -27,7 +27,11 @@ pub(super) fn is_defined<'e>(call: &Call<'_, 'e>) -> Val<'e> {
 }
 
 pub(super) fn is_finite_number<'e>(call: &Call<'_, 'e>) -> Val<'e> {
-    truth(call.get(0).as_number().is_some_and(orrery_model::value::Number::is_finite))
+    truth(
+        call.get(0)
+            .as_number()
+            .is_some_and(orrery_model::value::Number::is_finite),
+    )
 }
 
 pub(super) fn is_integer<'e>(call: &Call<'_, 'e>) -> Val<'e> {

@@ -5,15 +5,24 @@ use crate::eval::Run;
 use orrery_model::value::Value;
 
 /// The distance or similarity of two arrays of numbers of the same length; else undefined.
-pub(crate) fn distance<'e>(function: DistanceFunction, left: &Value<'_>, right: &Value<'_>, run: &Run<'_>) -> Value<'e> {
-    let (Some(left), Some(right)) = (left.as_array(), right.as_array()) else { return Value::Undefined };
+pub(crate) fn distance<'e>(
+    function: DistanceFunction,
+    left: &Value<'_>,
+    right: &Value<'_>,
+    run: &Run<'_>,
+) -> Value<'e> {
+    let (Some(left), Some(right)) = (left.as_array(), right.as_array()) else {
+        return Value::Undefined;
+    };
     if left.len() != right.len() || left.is_empty() {
         return Value::Undefined;
     }
     run.spend(left.len() as u64 / 16);
     let (mut product, mut left_square, mut right_square, mut apart) = (0.0, 0.0, 0.0, 0.0);
     for (left, right) in left.iter().zip(right) {
-        let (Some(left), Some(right)) = (left.as_f64(), right.as_f64()) else { return Value::Undefined };
+        let (Some(left), Some(right)) = (left.as_f64(), right.as_f64()) else {
+            return Value::Undefined;
+        };
         product += left * right;
         left_square += left * left;
         right_square += right * right;
@@ -42,6 +51,8 @@ mod tests {
         assert_eq!(of(DistanceFunction::Cosine), Some(0.9925833339709302));
         assert_eq!(of(DistanceFunction::DotProduct), Some(20.0));
         assert_eq!(of(DistanceFunction::Euclidean), Some(1.7320508075688772));
-        assert!(distance(DistanceFunction::Cosine, &left, &Value::from("AAAA"), &run).is_undefined());
+        assert!(
+            distance(DistanceFunction::Cosine, &left, &Value::from("AAAA"), &run).is_undefined()
+        );
     }
 }

@@ -52,7 +52,11 @@ pub(crate) enum Accumulator {
     Sum(Option<f64>),
     Average(Option<(f64, u64)>),
     /// The best value so far; `valid` ends with the first array or object.
-    Extreme { best: Option<Value<'static>>, valid: bool, wanted: Ordering },
+    Extreme {
+        best: Option<Value<'static>>,
+        valid: bool,
+        wanted: Ordering,
+    },
     List(Vec<Value<'static>>),
     Set(Vec<Value<'static>>, FxHashSet<u128>),
 }
@@ -65,8 +69,16 @@ impl Accumulator {
             AggregateKind::CountIf => Self::CountIf(0),
             AggregateKind::MakeList => Self::List(Vec::new()),
             AggregateKind::MakeSet => Self::Set(Vec::new(), FxHashSet::default()),
-            AggregateKind::Max => Self::Extreme { best: None, valid: true, wanted: Ordering::Greater },
-            AggregateKind::Min => Self::Extreme { best: None, valid: true, wanted: Ordering::Less },
+            AggregateKind::Max => Self::Extreme {
+                best: None,
+                valid: true,
+                wanted: Ordering::Greater,
+            },
+            AggregateKind::Min => Self::Extreme {
+                best: None,
+                valid: true,
+                wanted: Ordering::Less,
+            },
             AggregateKind::Sum => Self::Sum(Some(0.0)),
         }
     }
@@ -85,10 +97,17 @@ impl Accumulator {
             Self::Average(state) => {
                 *state = state.and_then(|(sum, count)| Some((sum + value.as_f64()?, count + 1)));
             }
-            Self::Extreme { best, valid, wanted } => {
+            Self::Extreme {
+                best,
+                valid,
+                wanted,
+            } => {
                 if matches!(value, Value::Array(_) | Value::Object(_)) {
                     *valid = false;
-                } else if best.as_ref().is_none_or(|best| value.order(best) == *wanted) {
+                } else if best
+                    .as_ref()
+                    .is_none_or(|best| value.order(best) == *wanted)
+                {
                     *best = Some(value.clone().into_owned());
                 }
             }
@@ -125,7 +144,10 @@ pub(crate) fn size(value: &Value<'_>) -> usize {
     let inside = match value {
         Value::String(text) => text.len(),
         Value::Array(elements) => elements.iter().map(size).sum(),
-        Value::Object(object) => object.iter().map(|(name, member)| name.len() + 24 + size(member)).sum(),
+        Value::Object(object) => object
+            .iter()
+            .map(|(name, member)| name.len() + 24 + size(member))
+            .sum(),
         _ => 0,
     };
     inside + size_of::<Value<'_>>()
@@ -148,14 +170,23 @@ mod tests {
         let undefined = [Value::Undefined, Value::Undefined];
         assert_eq!(fold(AggregateKind::Sum, &undefined), Value::from(0));
         assert_eq!(fold(AggregateKind::Count, &undefined), Value::from(0));
-        for kind in [AggregateKind::Average, AggregateKind::Min, AggregateKind::Max] {
+        for kind in [
+            AggregateKind::Average,
+            AggregateKind::Min,
+            AggregateKind::Max,
+        ] {
             assert_eq!(fold(kind, &undefined), Value::Undefined);
         }
     }
 
     #[test]
     fn mixed_types() {
-        let mixed = [Value::from(3), Value::Null, Value::from("x"), Value::from(true)];
+        let mixed = [
+            Value::from(3),
+            Value::Null,
+            Value::from("x"),
+            Value::from(true),
+        ];
         assert_eq!(fold(AggregateKind::Sum, &mixed), Value::Undefined);
         assert_eq!(fold(AggregateKind::Average, &mixed), Value::Undefined);
         assert_eq!(fold(AggregateKind::Min, &mixed), Value::Null);
@@ -167,8 +198,23 @@ mod tests {
 
     #[test]
     fn lists_and_sets() {
-        let values = [Value::from(1), Value::from(1.0), Value::Undefined, Value::from("1")];
-        assert_eq!(fold(AggregateKind::MakeList, &values).as_array().map(<[_]>::len), Some(3));
-        assert_eq!(fold(AggregateKind::MakeSet, &values).as_array().map(<[_]>::len), Some(2));
+        let values = [
+            Value::from(1),
+            Value::from(1.0),
+            Value::Undefined,
+            Value::from("1"),
+        ];
+        assert_eq!(
+            fold(AggregateKind::MakeList, &values)
+                .as_array()
+                .map(<[_]>::len),
+            Some(3)
+        );
+        assert_eq!(
+            fold(AggregateKind::MakeSet, &values)
+                .as_array()
+                .map(<[_]>::len),
+            Some(2)
+        );
     }
 }

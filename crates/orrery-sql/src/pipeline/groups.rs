@@ -15,7 +15,7 @@ struct Group {
 /// Groups under way.
 pub(crate) struct Groups {
     places: FxHashMap<Vec<u128>, usize>,
-    groups: Vec<Group>,
+    list: Vec<Group>,
     scratch: Vec<u128>,
     memory: usize,
 }
@@ -23,7 +23,12 @@ pub(crate) struct Groups {
 impl Groups {
     /// Without keys there is one group, also when no row comes.
     pub(crate) fn new(grouping: &Grouping) -> Self {
-        let mut new = Self { places: FxHashMap::default(), groups: Vec::new(), scratch: Vec::new(), memory: 0 };
+        let mut new = Self {
+            places: FxHashMap::default(),
+            list: Vec::new(),
+            scratch: Vec::new(),
+            memory: 0,
+        };
         if grouping.keys.is_empty() {
             new.open(Vec::new(), grouping);
         }
@@ -31,16 +36,30 @@ impl Groups {
     }
 
     fn open(&mut self, keys: Vec<Value<'static>>, grouping: &Grouping) -> usize {
-        self.memory += 128 + keys.iter().map(size).sum::<usize>() + grouping.aggregates.len() * size_of::<Accumulator>();
-        let accumulators = grouping.aggregates.iter().map(|aggregate| Accumulator::new(aggregate.kind)).collect();
-        self.groups.push(Group { keys, accumulators });
-        self.groups.len() - 1
+        self.memory += 128
+            + keys.iter().map(size).sum::<usize>()
+            + grouping.aggregates.len() * size_of::<Accumulator>();
+        let accumulators = grouping
+            .aggregates
+            .iter()
+            .map(|aggregate| Accumulator::new(aggregate.kind))
+            .collect();
+        self.list.push(Group { keys, accumulators });
+        self.list.len() - 1
     }
 
     /// Adds a row.
     pub(crate) fn take<'e>(&mut self, grouping: &'e Grouping, row: &'e Frame<'e>, run: &Run<'_>) {
-        let place = if grouping.keys.is_empty() { 0 } else { self.place(grouping, row, run) };
-        for (aggregate, accumulator) in grouping.aggregates.iter().zip(&mut self.groups[place].accumulators) {
+        let place = if grouping.keys.is_empty() {
+            0
+        } else {
+            self.place(grouping, row, run)
+        };
+        for (aggregate, accumulator) in grouping
+            .aggregates
+            .iter()
+            .zip(&mut self.list[place].accumulators)
+        {
             self.memory += accumulator.take(&eval(&aggregate.argument, row, run));
         }
     }
@@ -53,7 +72,11 @@ impl Groups {
         if let Some(place) = self.places.get(&self.scratch) {
             return *place;
         }
-        let keys = grouping.keys.iter().map(|key| eval(key, row, run).into_owned()).collect();
+        let keys = grouping
+            .keys
+            .iter()
+            .map(|key| eval(key, row, run).into_owned())
+            .collect();
         let place = self.open(keys, grouping);
         self.places.insert(self.scratch.clone(), place);
         place
@@ -67,7 +90,7 @@ impl Groups {
     /// Each group as the binding that the projection reads: keys, then results.
     pub(crate) fn finish(self, grouping: &Grouping) -> impl Iterator<Item = Value<'static>> {
         let width = grouping.keys.len() + grouping.aggregates.len();
-        self.groups.into_iter().map(move |group| {
+        self.list.into_iter().map(move |group| {
             let mut values = Vec::with_capacity(width);
             values.extend(group.keys);
             values.extend(group.accumulators.into_iter().map(Accumulator::finish));

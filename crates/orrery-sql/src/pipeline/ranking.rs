@@ -8,7 +8,7 @@ use crate::program::node::Node;
 use std::cmp::Ordering;
 
 /// The constant of reciprocal rank fusion.
-const FUSION: f64 = 60.0;
+pub(crate) const FUSION: f64 = 60.0;
 
 /// A score to rank by.
 #[derive(Debug, Clone)]
@@ -31,7 +31,10 @@ pub(crate) struct Ranking {
 #[derive(Debug, Clone)]
 enum Input {
     /// How often each phrase occurs, and the number of words.
-    Words { counts: Vec<usize>, length: usize },
+    Words {
+        counts: Vec<usize>,
+        length: usize,
+    },
     Score(f64),
     Absent,
 }
@@ -63,7 +66,10 @@ pub(crate) struct RankingState<'p> {
 impl<'p> RankingState<'p> {
     pub(crate) fn new(ranking: &'p Ranking) -> Self {
         let statistics = ranking.components.iter().map(|component| match component {
-            Component::FullText { phrases, .. } => Statistics { words: 0.0, hits: vec![0.0; phrases.len()] },
+            Component::FullText { phrases, .. } => Statistics {
+                words: 0.0,
+                hits: vec![0.0; phrases.len()],
+            },
             Component::Vector { .. } => Statistics::default(),
         });
         Self {
@@ -86,18 +92,24 @@ impl<'p> RankingState<'p> {
         let ranking: &'p Ranking = self.ranking;
         for (component, statistics) in ranking.components.iter().zip(&mut self.statistics) {
             self.inputs.push(match component {
-                Component::Vector { node, .. } => eval(node, item, run).as_f64().map_or(Input::Absent, Input::Score),
+                Component::Vector { node, .. } => eval(node, item, run)
+                    .as_f64()
+                    .map_or(Input::Absent, Input::Score),
                 Component::FullText { text, phrases } => match eval(text, item, run).as_str() {
                     None => Input::Absent,
                     Some(text) => {
                         run.spend(text.len() as u64 / 8);
                         let words = Words::of(text);
-                        let counts: Vec<usize> = phrases.iter().map(|phrase| words.count(phrase)).collect();
+                        let counts: Vec<usize> =
+                            phrases.iter().map(|phrase| words.count(phrase)).collect();
                         statistics.words += words.len() as f64;
                         for (hits, count) in statistics.hits.iter_mut().zip(&counts) {
                             *hits += f64::from(u8::from(*count > 0));
                         }
-                        Input::Words { counts, length: words.len() }
+                        Input::Words {
+                            counts,
+                            length: words.len(),
+                        }
                     }
                 },
             });
@@ -107,7 +119,11 @@ impl<'p> RankingState<'p> {
     /// Keeps a row of the item that was counted last.
     pub(crate) fn keep(&mut self, doc: u64, row: Vec<u8>) {
         self.bytes += row.len() + 64 * (1 + self.inputs.len());
-        self.candidates.push(Candidate { doc, inputs: self.inputs.clone(), row });
+        self.candidates.push(Candidate {
+            doc,
+            inputs: self.inputs.clone(),
+            row,
+        });
     }
 
     /// Bytes held, roughly.
@@ -122,7 +138,13 @@ impl<'p> RankingState<'p> {
             Input::Score(score) => Some(*score),
             Input::Words { counts, length } => {
                 let terms = counts.iter().zip(&statistics.hits);
-                Some(terms.map(|(count, hits)| bm25(*count, *length, self.documents, statistics.words, *hits)).sum())
+                Some(
+                    terms
+                        .map(|(count, hits)| {
+                            bm25(*count, *length, self.documents, statistics.words, *hits)
+                        })
+                        .sum(),
+                )
             }
         };
         self.candidates.iter().map(score).collect()
@@ -134,16 +156,26 @@ impl<'p> RankingState<'p> {
         let mut lacking = vec![false; self.candidates.len()];
         for (place, component) in self.ranking.components.iter().enumerate() {
             let scores = self.scores(place);
-            let ascending = matches!(component, Component::Vector { ascending: true, .. });
+            let ascending = matches!(
+                component,
+                Component::Vector {
+                    ascending: true,
+                    ..
+                }
+            );
             if self.ranking.components.len() == 1 {
                 for (index, score) in scores.iter().enumerate() {
                     lacking[index] = score.is_none();
-                    totals[index] = score.map_or(0.0, |score| if ascending { -score } else { score });
+                    totals[index] =
+                        score.map_or(0.0, |score| if ascending { -score } else { score });
                 }
                 continue;
             }
             let weight = self.ranking.weights[place];
-            for (index, rank) in dense_ranks(&scores, ascending, weight < 0.0).into_iter().enumerate() {
+            for (index, rank) in dense_ranks(&scores, ascending, weight < 0.0)
+                .into_iter()
+                .enumerate()
+            {
                 totals[index] += weight.abs() / (FUSION + rank as f64);
             }
         }
@@ -154,8 +186,15 @@ impl<'p> RankingState<'p> {
                 .then(totals[*right].total_cmp(&totals[*left]))
                 .then(self.candidates[*left].doc.cmp(&self.candidates[*right].doc))
         });
-        let mut rows: Vec<Vec<u8>> = self.candidates.into_iter().map(|candidate| candidate.row).collect();
-        order.into_iter().map(|index| std::mem::take(&mut rows[index])).collect()
+        let mut rows: Vec<Vec<u8>> = self
+            .candidates
+            .into_iter()
+            .map(|candidate| candidate.row)
+            .collect();
+        order
+            .into_iter()
+            .map(|index| std::mem::take(&mut rows[index]))
+            .collect()
     }
 }
 
@@ -171,7 +210,11 @@ pub(crate) fn dense_ranks(scores: &[Option<f64>], ascending: bool, reversed: boo
     let mut order: Vec<usize> = (0..scores.len()).collect();
     order.sort_by(|left, right| {
         let best_first = value(*right).total_cmp(&value(*left));
-        if reversed { best_first.reverse() } else { best_first }
+        if reversed {
+            best_first.reverse()
+        } else {
+            best_first
+        }
     });
     let mut ranks = vec![0; scores.len()];
     let mut rank = 0;
@@ -192,8 +235,17 @@ mod tests {
 
     #[test]
     fn equal_scores_share_a_rank() {
-        assert_eq!(dense_ranks(&[Some(1.0), Some(3.0), Some(3.0), None], false, false), [2, 1, 1, 3]);
-        assert_eq!(dense_ranks(&[Some(1.0), Some(3.0), Some(3.0), None], false, true), [2, 3, 3, 1]);
-        assert_eq!(dense_ranks(&[Some(1.0), Some(3.0), None], true, false), [1, 2, 3]);
+        assert_eq!(
+            dense_ranks(&[Some(1.0), Some(3.0), Some(3.0), None], false, false),
+            [2, 1, 1, 3]
+        );
+        assert_eq!(
+            dense_ranks(&[Some(1.0), Some(3.0), Some(3.0), None], false, true),
+            [2, 3, 3, 1]
+        );
+        assert_eq!(
+            dense_ranks(&[Some(1.0), Some(3.0), None], true, false),
+            [1, 2, 3]
+        );
     }
 }

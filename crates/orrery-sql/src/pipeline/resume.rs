@@ -31,13 +31,20 @@ impl State {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, ExecutionError> {
         let parts: Vec<u64> = match bytes {
-            [STATE_FORMAT, rest @ ..] => {
-                rest.as_chunks::<8>().0.iter().map(|part| u64::from_be_bytes(*part)).collect()
-            }
+            [STATE_FORMAT, rest @ ..] => rest
+                .as_chunks::<8>()
+                .0
+                .iter()
+                .map(|part| u64::from_be_bytes(*part))
+                .collect(),
             _ => return Err(ExecutionError::BadState),
         };
         match parts[..] {
-            [offset, taken, inside] if bytes.len() == 25 => Ok(Self { offset, taken, inside }),
+            [offset, taken, inside] if bytes.len() == 25 => Ok(Self {
+                offset,
+                taken,
+                inside,
+            }),
             _ => Err(ExecutionError::BadState),
         }
     }
@@ -48,7 +55,10 @@ impl State {
 enum ResumeValue {
     Plain(Value<'static>),
     /// An array or an object, known by its hash only.
-    Hashed { rank: u8, key: [u8; 16] },
+    Hashed {
+        rank: u8,
+        key: [u8; 16],
+    },
 }
 
 /// `resumeFilter` of a request (protocol: section 8.1).
@@ -63,12 +73,21 @@ pub struct ResumeFilter {
 impl ResumeFilter {
     /// Reads the member `resumeFilter`; `document` turns a `_rid` into its document number.
     pub fn parse(value: &Value<'_>, document: &dyn Fn(&str) -> Option<u64>) -> Option<Self> {
-        let values = value.member("value").as_array()?.iter().map(ResumeValue::read).collect::<Option<Vec<_>>>()?;
+        let values = value
+            .member("value")
+            .as_array()?
+            .iter()
+            .map(ResumeValue::read)
+            .collect::<Option<Vec<_>>>()?;
         let doc = match value.member("rid") {
             Value::Undefined | Value::Null => None,
             rid => Some(document(rid.as_str()?)?),
         };
-        Some(Self { values, doc, exclude: value.member("exclude").as_bool().unwrap_or(false) })
+        Some(Self {
+            values,
+            doc,
+            exclude: value.member("exclude").as_bool().unwrap_or(false),
+        })
     }
 
     /// True when the row stands at or behind the place to resume from.
@@ -81,7 +100,11 @@ impl ResumeFilter {
             }
         }
         let Some(start) = self.doc else { return true };
-        let by_doc = if order.first().is_some_and(|key| key.descending) { start.cmp(&doc) } else { doc.cmp(&start) };
+        let by_doc = if order.first().is_some_and(|key| key.descending) {
+            start.cmp(&doc)
+        } else {
+            doc.cmp(&start)
+        };
         by_doc.is_gt() || (by_doc.is_eq() && !self.exclude)
     }
 }
@@ -101,10 +124,16 @@ impl ResumeValue {
                 let half = |name: &str| {
                     let number = object.get(name)?;
                     // Halves above 2^63 come as negative or as large numbers.
-                    Some(number.as_i64().map_or_else(|| number.as_f64().map_or(0, |half| half as u64), |half| half as u64))
+                    Some(number.as_i64().map_or_else(
+                        || number.as_f64().map_or(0, |half| half as u64),
+                        |half| half as u64,
+                    ))
                 };
                 let hash = u128::from(half("high")?) << 64 | u128::from(half("low")?);
-                Some(Self::Hashed { rank, key: hash.to_le_bytes() })
+                Some(Self::Hashed {
+                    rank,
+                    key: hash.to_le_bytes(),
+                })
             }
             scalar => Some(Self::Plain(scalar.clone().into_owned())),
         }
@@ -115,8 +144,14 @@ impl ResumeValue {
         match self {
             Self::Plain(start) => compare_key(key, start, row),
             Self::Hashed { rank, key: hash } => {
-                let order = rank.cmp(&row.type_rank()).then_with(|| hash.cmp(&distinct_hash::order_key(row)));
-                if key.descending { order.reverse() } else { order }
+                let order = rank
+                    .cmp(&row.type_rank())
+                    .then_with(|| hash.cmp(&distinct_hash::order_key(row)));
+                if key.descending {
+                    order.reverse()
+                } else {
+                    order
+                }
             }
         }
     }
@@ -131,14 +166,26 @@ mod tests {
     fn admits(filter: &str, descending: bool, key: &str, doc: u64) -> bool {
         let filter = json::parse_str(filter).expect("JSON");
         let filter = ResumeFilter::parse(&filter, &|rid| rid.parse().ok()).expect("a filter");
-        let order = [SortKey { node: Node::UNDEFINED, descending, undefined_last: false }];
-        let key = if key.is_empty() { Value::Undefined } else { json::parse_str(key).expect("JSON") };
+        let order = [SortKey {
+            node: Node::UNDEFINED,
+            descending,
+            undefined_last: false,
+        }];
+        let key = if key.is_empty() {
+            Value::Undefined
+        } else {
+            json::parse_str(key).expect("JSON")
+        };
         filter.admits(&order, &[key], doc)
     }
 
     #[test]
     fn states_survive_and_foreign_ones_do_not() {
-        let state = State { offset: 1, taken: u64::MAX, inside: 3 };
+        let state = State {
+            offset: 1,
+            taken: u64::MAX,
+            inside: 3,
+        };
         assert_eq!(State::from_bytes(&state.to_bytes()), Ok(state));
         for bad in [&[][..], &[1, 2], &[2; 25], &[1; 26], &[1; 33]] {
             assert_eq!(State::from_bytes(bad), Err(ExecutionError::BadState));
@@ -148,25 +195,45 @@ mod tests {
     #[test]
     fn resuming_at_a_value() {
         let at_five = r#"{"value":[5]}"#;
-        assert!(admits(at_five, false, "5", 1) && admits(at_five, false, "6", 1) && !admits(at_five, false, "4", 1));
+        assert!(
+            admits(at_five, false, "5", 1)
+                && admits(at_five, false, "6", 1)
+                && !admits(at_five, false, "4", 1)
+        );
         assert!(!admits(at_five, false, "null", 1) && admits(at_five, false, "\"a\"", 1));
         assert!(admits(at_five, true, "4", 1) && !admits(at_five, true, "6", 1));
-        assert!(admits(r#"{"value":[[]]}"#, false, "", 1) && !admits(r#"{"value":[null]}"#, false, "", 1));
+        assert!(
+            admits(r#"{"value":[[]]}"#, false, "", 1)
+                && !admits(r#"{"value":[null]}"#, false, "", 1)
+        );
     }
 
     #[test]
     fn resuming_behind_a_document() {
         let behind = r#"{"value":[5],"rid":"7","exclude":true}"#;
-        assert!(!admits(behind, false, "5", 7) && admits(behind, false, "5", 8) && !admits(behind, false, "5", 6));
+        assert!(
+            !admits(behind, false, "5", 7)
+                && admits(behind, false, "5", 8)
+                && !admits(behind, false, "5", 6)
+        );
         assert!(admits(behind, true, "5", 6) && !admits(behind, true, "5", 8));
-        assert!(admits(r#"{"value":[5],"rid":"7","exclude":false}"#, false, "5", 7));
+        assert!(admits(
+            r#"{"value":[5],"rid":"7","exclude":false}"#,
+            false,
+            "5",
+            7
+        ));
     }
 
     #[test]
     fn resuming_at_an_array() {
         let array = json::parse_str("[1,2]").expect("JSON");
         let hash = distinct_hash::hash(&array);
-        let filter = format!(r#"{{"value":[{{"type":"array","low":{},"high":{}}}]}}"#, hash as u64 as i64, (hash >> 64) as u64 as i64);
+        let filter = format!(
+            r#"{{"value":[{{"type":"array","low":{},"high":{}}}]}}"#,
+            hash as u64 as i64,
+            (hash >> 64) as u64 as i64
+        );
         assert!(admits(&filter, false, "[1,2]", 1));
         assert!(admits(&filter, false, "{}", 1) && !admits(&filter, false, "5", 1));
     }

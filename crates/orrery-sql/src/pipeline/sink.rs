@@ -54,7 +54,9 @@ fn kept_rows(program: &Program, limits: PageLimits, state: State, skip_rows: u64
     if program.select.distinct {
         return u64::MAX;
     }
-    let left = program.row_limit().map_or(u64::MAX, |limit| limit.saturating_sub(state.taken));
+    let left = program
+        .row_limit()
+        .map_or(u64::MAX, |limit| limit.saturating_sub(state.taken));
     let page = left.min(limits.rows as u64).saturating_add(1);
     state.offset.saturating_add(skip_rows).saturating_add(page)
 }
@@ -70,9 +72,20 @@ impl<'p> Sink<'p> {
         let grouped = program.select.grouping.is_some();
         let sorts = !program.order.is_empty() && (grouped || !sorted);
         let restarts = sorts || grouped || program.select.distinct || program.ranking.is_some();
-        let fresh = State { offset: program.offset(), taken: 0, inside: 0 };
+        let fresh = State {
+            offset: program.offset(),
+            taken: 0,
+            inside: 0,
+        };
         let (state, skip_inside, skip_rows) = match state {
-            Some(state) if restarts => (State { taken: state.taken, ..fresh }, 0, state.taken),
+            Some(state) if restarts => (
+                State {
+                    taken: state.taken,
+                    ..fresh
+                },
+                0,
+                state.taken,
+            ),
             Some(state) => (state, state.inside, 0),
             None => (fresh, 0, 0),
         };
@@ -108,7 +121,9 @@ impl<'p> Sink<'p> {
     }
 
     pub(super) fn limit_reached(&self) -> bool {
-        self.program.row_limit().is_some_and(|limit| self.state.taken >= limit)
+        self.program
+            .row_limit()
+            .is_some_and(|limit| self.state.taken >= limit)
     }
 
     fn page_full(&self) -> bool {
@@ -144,11 +159,20 @@ impl<'p> Sink<'p> {
             return Err(error);
         }
         if self.stopped_inside && !self.limit_reached() {
-            return Ok(if self.restarts { Flow::PageFull } else { Flow::PageFullInside });
+            return Ok(if self.restarts {
+                Flow::PageFull
+            } else {
+                Flow::PageFullInside
+            });
         }
         if exhausted && !self.limit_reached() {
-            let progress = matches!(self.stage, Stage::Stream) && !self.restarts && self.delivered_of_item > 0;
-            return if progress { Ok(Flow::PageFullInside) } else { Err(ExecutionError::TooManySteps) };
+            let progress =
+                matches!(self.stage, Stage::Stream) && !self.restarts && self.delivered_of_item > 0;
+            return if progress {
+                Ok(Flow::PageFullInside)
+            } else {
+                Err(ExecutionError::TooManySteps)
+            };
         }
         self.state.inside = 0;
         self.skip_inside = 0;
@@ -157,7 +181,9 @@ impl<'p> Sink<'p> {
 
     /// Whether the value was not seen before by DISTINCT.
     pub(super) fn is_new(&mut self, value: &Value<'_>) -> bool {
-        let Some(seen) = &mut self.distinct else { return true };
+        let Some(seen) = &mut self.distinct else {
+            return true;
+        };
         let new = seen.insert(distinct_hash::hash(value));
         if seen.len().saturating_mul(32) > self.limits.memory {
             self.error = Some(ExecutionError::TooMuchMemory);
@@ -179,7 +205,11 @@ impl<'p> Sink<'p> {
             Stage::Group(grouping, groups) => {
                 let grouping: &'p Grouping = grouping;
                 groups.take(grouping, frame, run);
-                if groups.memory() > self.limits.memory { self.fail(ExecutionError::TooMuchMemory) } else { ControlFlow::Continue(()) }
+                if groups.memory() > self.limits.memory {
+                    self.fail(ExecutionError::TooMuchMemory)
+                } else {
+                    ControlFlow::Continue(())
+                }
             }
             Stage::Rank(_) => self.rank_row(frame, run),
             Stage::Sort(_) => self.sort_row(frame, run),
@@ -195,7 +225,9 @@ impl<'p> Sink<'p> {
         let projection = &self.program.select.projection;
         let mut out = Vec::new();
         self.counters.projected += 1;
-        let written = if self.program.select.distinct && matches!(self.stage, Stage::Stream | Stage::Group(..)) {
+        let written = if self.program.select.distinct
+            && matches!(self.stage, Stage::Stream | Stage::Group(..))
+        {
             let value = project(projection, frame, run);
             if value.is_undefined() || !self.is_new(&value) {
                 return None;
@@ -223,8 +255,12 @@ impl<'p> Sink<'p> {
             return ControlFlow::Break(());
         }
         if self.resume.is_some() && !self.program.order.is_empty() {
-            let keys: Vec<Value<'_>> =
-                self.program.order.iter().map(|key| eval(&key.node, frame, run).into_value()).collect();
+            let keys: Vec<Value<'_>> = self
+                .program
+                .order
+                .iter()
+                .map(|key| eval(&key.node, frame, run).into_value())
+                .collect();
             if !self.admits(&keys) {
                 return ControlFlow::Continue(());
             }
@@ -241,7 +277,9 @@ impl<'p> Sink<'p> {
     }
 
     fn admits(&self, keys: &[Value<'_>]) -> bool {
-        self.resume.as_ref().is_none_or(|resume| resume.admits(&self.program.order, keys, self.doc))
+        self.resume
+            .as_ref()
+            .is_none_or(|resume| resume.admits(&self.program.order, keys, self.doc))
     }
 
     fn sort_row<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> ControlFlow<()>
@@ -249,7 +287,10 @@ impl<'p> Sink<'p> {
         'p: 'e,
     {
         let order: &'p [SortKey] = &self.program.order;
-        let keys: Vec<Value<'static>> = order.iter().map(|key| eval(&key.node, frame, run).into_owned()).collect();
+        let keys: Vec<Value<'static>> = order
+            .iter()
+            .map(|key| eval(&key.node, frame, run).into_owned())
+            .collect();
         if !self.admits(&keys) {
             return ControlFlow::Continue(());
         }
@@ -259,11 +300,23 @@ impl<'p> Sink<'p> {
             0
         };
         let Some(row) = self.text(frame, run) else {
-            return if self.error.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            return if self.error.is_some() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            };
         };
         self.arrivals += 1;
-        let entry = Entry { keys, doc: self.doc, arrival: self.arrivals, hash, row };
-        let Stage::Sort(sorter) = &mut self.stage else { return ControlFlow::Continue(()) };
+        let entry = Entry {
+            keys,
+            doc: self.doc,
+            arrival: self.arrivals,
+            hash,
+            row,
+        };
+        let Stage::Sort(sorter) = &mut self.stage else {
+            return ControlFlow::Continue(());
+        };
         match sorter.take(entry) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => self.fail(error),
@@ -308,7 +361,11 @@ impl<'p> Sink<'p> {
         self.counters.rows += 1;
         self.counters.row_bytes += row.len() as u64;
         self.rows.push(row);
-        if self.limit_reached() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.limit_reached() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 
     /// Delivers rows of a stage that waited for all items.
@@ -341,11 +398,19 @@ impl<'p> Sink<'p> {
     fn finish_sorted(&mut self, sorter: Sorter<'p>) -> Flow {
         let distinct = self.program.select.distinct;
         let mut seen: FxHashSet<u128> = FxHashSet::default();
-        let entries = sorter.finish().into_iter().filter(|entry| !distinct || seen.insert(entry.hash));
+        let entries = sorter
+            .finish()
+            .into_iter()
+            .filter(|entry| !distinct || seen.insert(entry.hash));
         self.deliver_all(entries.map(|entry| entry.row))
     }
 
-    fn finish_groups(&mut self, grouping: &'p Grouping, groups: Groups, run: &Run<'_>) -> Result<Flow, ExecutionError> {
+    fn finish_groups(
+        &mut self,
+        grouping: &'p Grouping,
+        groups: Groups,
+        run: &Run<'_>,
+    ) -> Result<Flow, ExecutionError> {
         let program = self.program;
         if let Some(seen) = &mut self.distinct {
             // It may have served an inner DISTINCT.
@@ -366,9 +431,19 @@ impl<'p> Sink<'p> {
                 rows.push(row);
                 continue;
             }
-            let keys = program.order.iter().map(|key| eval(&key.node, &frame, run).into_owned()).collect();
+            let keys = program
+                .order
+                .iter()
+                .map(|key| eval(&key.node, &frame, run).into_owned())
+                .collect();
             let arrival = arrival as u64;
-            sorter.take(Entry { keys, doc: arrival, arrival, hash: 0, row })?;
+            sorter.take(Entry {
+                keys,
+                doc: arrival,
+                arrival,
+                hash: 0,
+                row,
+            })?;
         }
         rows.extend(sorter.finish().into_iter().map(|entry| entry.row));
         Ok(self.deliver_all(rows.into_iter()))

@@ -32,13 +32,19 @@ pub(crate) fn compare_key(key: &SortKey, left: &Value<'_>, right: &Value<'_>) ->
         return left.is_undefined().cmp(&right.is_undefined());
     }
     let order = left.order(right);
-    if key.descending { order.reverse() } else { order }
+    if key.descending {
+        order.reverse()
+    } else {
+        order
+    }
 }
 
 /// The order of two rows: keys, then documents in the direction of the first key.
 fn compare(order: &[SortKey], left: &Entry, right: &Entry) -> Ordering {
     let keys = order.iter().zip(left.keys.iter().zip(&right.keys));
-    let by_keys = keys.map(|(key, (left, right))| compare_key(key, left, right)).find(|order| order.is_ne());
+    let by_keys = keys
+        .map(|(key, (left, right))| compare_key(key, left, right))
+        .find(|order| order.is_ne());
     by_keys.unwrap_or_else(|| {
         let by_doc = left.doc.cmp(&right.doc);
         let descending = order.first().is_some_and(|key| key.descending);
@@ -48,13 +54,22 @@ fn compare(order: &[SortKey], left: &Entry, right: &Entry) -> Ordering {
 
 impl<'p> Sorter<'p> {
     pub(crate) fn new(order: &'p [SortKey], keep: u64, memory: usize) -> Self {
-        Self { order, entries: Vec::new(), keep: usize::try_from(keep).unwrap_or(usize::MAX), bytes: 0, memory }
+        Self {
+            order,
+            entries: Vec::new(),
+            keep: usize::try_from(keep).unwrap_or(usize::MAX),
+            bytes: 0,
+            memory,
+        }
     }
 
     pub(crate) fn take(&mut self, entry: Entry) -> Result<(), ExecutionError> {
-        self.bytes += entry.row.len() + size_of::<Entry>() + entry.keys.iter().map(size).sum::<usize>();
+        self.bytes +=
+            entry.row.len() + size_of::<Entry>() + entry.keys.iter().map(size).sum::<usize>();
         self.entries.push(entry);
-        if self.entries.len() >= self.keep.saturating_mul(2).saturating_add(1_024) || self.bytes > self.memory {
+        if self.entries.len() >= self.keep.saturating_mul(2).saturating_add(1_024)
+            || self.bytes > self.memory
+        {
             self.shrink();
             if self.bytes > self.memory {
                 return Err(ExecutionError::TooMuchMemory);
@@ -68,19 +83,23 @@ impl<'p> Sorter<'p> {
             return;
         }
         let order = self.order;
-        self.entries.sort_unstable_by(|left, right| compare(order, left, right));
+        self.entries
+            .sort_unstable_by(|left, right| compare(order, left, right));
         self.entries.truncate(self.keep);
         self.bytes = self
             .entries
             .iter()
-            .map(|entry| entry.row.len() + size_of::<Entry>() + entry.keys.iter().map(size).sum::<usize>())
+            .map(|entry| {
+                entry.row.len() + size_of::<Entry>() + entry.keys.iter().map(size).sum::<usize>()
+            })
             .sum();
     }
 
     /// The rows in order.
     pub(crate) fn finish(mut self) -> Vec<Entry> {
         let order = self.order;
-        self.entries.sort_unstable_by(|left, right| compare(order, left, right));
+        self.entries
+            .sort_unstable_by(|left, right| compare(order, left, right));
         self.entries
     }
 }

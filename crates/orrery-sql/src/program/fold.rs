@@ -16,7 +16,11 @@ pub(super) fn fold(node: Node, run: &Run<'_>) -> Node {
     let frame = Frame::outermost(Binding::Value(&nothing));
     let value = eval(&node, &frame, run).into_owned();
     // A large result would be copied where its expression is small.
-    if size(&value) > 4 * MAX_TEXT { node } else { Node::Constant(value) }
+    if size(&value) > 4 * MAX_TEXT {
+        node
+    } else {
+        Node::Constant(value)
+    }
 }
 
 /// True for an expression whose operands are constants and whose operator is a function of them.
@@ -24,14 +28,19 @@ fn is_constant(node: &Node) -> bool {
     let constant = |node: &Node| matches!(node, Node::Constant(_));
     match node {
         // Already a value, or bound to a row.
-        Node::Constant(_) | Node::Slot(_) | Node::Path(..) | Node::Subquery(..) | Node::Let(_) => false,
-        Node::Into(base, _) => constant(base),
-        Node::Index(sides) | Node::Coalesce(sides) | Node::Compare(_, sides) | Node::Arithmetic(_, sides) => {
-            constant(&sides.0) && constant(&sides.1)
+        Node::Constant(_) | Node::Slot(_) | Node::Path(..) | Node::Subquery(..) | Node::Let(_) => {
+            false
         }
+        Node::Into(base, _) => constant(base),
+        Node::Index(sides)
+        | Node::Coalesce(sides)
+        | Node::Compare(_, sides)
+        | Node::Arithmetic(_, sides) => constant(&sides.0) && constant(&sides.1),
         Node::Vector(_, sides) => constant(&sides.0) && constant(&sides.1),
         Node::Prefix(_, operand) => constant(operand),
-        Node::And(operands) | Node::Or(operands) | Node::Array(operands) => operands.iter().all(constant),
+        Node::And(operands) | Node::Or(operands) | Node::Array(operands) => {
+            operands.iter().all(constant)
+        }
         Node::Conditional(parts) | Node::Between(parts) => {
             constant(&parts.0) && constant(&parts.1) && constant(&parts.2)
         }
@@ -95,7 +104,11 @@ fn junction(operands: Vec<Node>, neutral: bool) -> Node {
         return Node::Constant(Value::Bool(neutral));
     }
     // One operand stays wrapped: only the wrapping makes non-Booleans unknown.
-    if neutral { Node::And(flat) } else { Node::Or(flat) }
+    if neutral {
+        Node::And(flat)
+    } else {
+        Node::Or(flat)
+    }
 }
 
 /// The lowered form of an infix operator that is neither logic nor `??`.

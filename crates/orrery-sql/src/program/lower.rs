@@ -59,30 +59,52 @@ struct Lowerer<'q> {
 type Lowered<T> = Result<T, SqlError>;
 
 /// Lowers a whole query.
-pub(super) fn compile(query: &Query, parameters: &Parameters, environment: &Environment) -> Lowered<Program> {
+pub(super) fn compile(
+    query: &Query,
+    parameters: &Parameters,
+    environment: &Environment,
+) -> Lowered<Program> {
     let settings = Settings::of(environment);
-    let mut lowerer = Lowerer {
-        parameters,
-        environment,
-        run: Run::new(&settings, FOLD_STEPS),
-        scope: Vec::new(),
-        depth: 1,
-        group: None,
-        nesting: 0,
-        in_computed: false,
-    };
+    let mut lowerer = Lowerer::new(parameters, environment, &settings);
     let mut item_filter = Vec::new();
     let (select, order, ranking) = lowerer.top(query, &mut item_filter)?;
-    let top = query.select.top.as_ref().map(|count| lowerer.count(count, "TOP")).transpose()?;
-    let offset = query.page.as_ref().map(|page| lowerer.count(&page.offset, "OFFSET")).transpose()?;
-    let limit = query.page.as_ref().map(|page| lowerer.count(&page.limit, "LIMIT")).transpose()?;
-    let distinct_source = select.grouping.as_ref().is_some_and(|grouping| grouping.keys.is_empty())
+    let top = query
+        .select
+        .top
+        .as_ref()
+        .map(|count| lowerer.count(count, "TOP"))
+        .transpose()?;
+    let offset = query
+        .page
+        .as_ref()
+        .map(|page| lowerer.count(&page.offset, "OFFSET"))
+        .transpose()?;
+    let limit = query
+        .page
+        .as_ref()
+        .map(|page| lowerer.count(&page.limit, "LIMIT"))
+        .transpose()?;
+    let distinct_source = select
+        .grouping
+        .as_ref()
+        .is_some_and(|grouping| grouping.keys.is_empty())
         && matches!(select.sources.as_slice(), [super::node::Source::Rows(inner)] if inner.distinct);
     let needed = reads::needed(&select, &item_filter, &order, ranking.as_ref());
-    let filter = if ranking.is_some() { filter::IndexFilter::All } else { filter::build::build(&select, &item_filter) };
+    let filter = if ranking.is_some() {
+        filter::IndexFilter::All
+    } else {
+        filter::build::build(&select, &item_filter)
+    };
     let order_paths = reads::order_paths(&order, lowerer.depth);
-    let order_paths = if ranking.is_some() || select.grouping.is_some() { None } else { order_paths };
-    let item_filter_reads = item_filter.iter().map(|node| reads::count_item_reads(node, 1)).sum();
+    let order_paths = if ranking.is_some() || select.grouping.is_some() {
+        None
+    } else {
+        order_paths
+    };
+    let item_filter_reads = item_filter
+        .iter()
+        .map(|node| reads::count_item_reads(node, 1))
+        .sum();
     Ok(Program {
         has_from: query.from.is_some(),
         item_filter,
@@ -103,6 +125,38 @@ pub(super) fn compile(query: &Query, parameters: &Parameters, environment: &Envi
     })
 }
 
+/// The value of an expression without names.
+pub(super) fn constant(
+    expr: &Expr,
+    parameters: &Parameters,
+    environment: &Environment,
+) -> Option<Value<'static>> {
+    let settings = Settings::of(environment);
+    match Lowerer::new(parameters, environment, &settings).expression(expr) {
+        Ok(Node::Constant(value)) => Some(value),
+        _ => None,
+    }
+}
+
+impl<'q> Lowerer<'q> {
+    fn new(
+        parameters: &'q Parameters,
+        environment: &'q Environment,
+        settings: &'q Settings,
+    ) -> Self {
+        Self {
+            parameters,
+            environment,
+            run: Run::new(settings, FOLD_STEPS),
+            scope: Vec::new(),
+            depth: 1,
+            group: None,
+            nesting: 0,
+            in_computed: false,
+        }
+    }
+}
+
 impl Lowerer<'_> {
     fn outwards(&self, level: u32) -> u32 {
         self.depth.saturating_sub(1).saturating_sub(level)
@@ -113,18 +167,27 @@ impl Lowerer<'_> {
     }
 
     fn find(&self, name: &str) -> Option<Place> {
-        self.scope.iter().rev().find(|bound| bound.name.as_deref() == Some(name)).map(|bound| bound.place)
+        self.scope
+            .iter()
+            .rev()
+            .find(|bound| bound.name.as_deref() == Some(name))
+            .map(|bound| bound.place)
     }
 
     /// Adds a binding and names it.
     fn bind(&mut self, name: Option<String>) {
-        self.scope.push(Bound { name, place: Place::Level(self.depth) });
+        self.scope.push(Bound {
+            name,
+            place: Place::Level(self.depth),
+        });
         self.depth += 1;
     }
 
     fn parameter(&self, name: &str) -> Lowered<Value<'static>> {
         self.parameters.get(name).cloned().ok_or_else(|| {
-            SqlError::plain(format!("The query references the parameter '{name}', which the request does not give."))
+            SqlError::plain(format!(
+                "The query references the parameter '{name}', which the request does not give."
+            ))
         })
     }
 
@@ -135,14 +198,25 @@ impl Lowerer<'_> {
             CountValue::Parameter(name) => self.parameter(name)?,
         };
         let whole = value.as_i64().and_then(|value| u64::try_from(value).ok());
-        whole.filter(|value| *value <= u64::from(u32::MAX) / 2).ok_or_else(|| {
-            let (code, message) = match clause {
-                "TOP" => ("SC2060", "The count value provided for a TOP clause must be an integer."),
-                "OFFSET" => ("SC2062", "The OFFSET count value exceeds the maximum allowed value."),
-                _ => ("SC2061", "The LIMIT count value exceeds the maximum allowed value."),
-            };
-            SqlError::new(code, message, count.span)
-        })
+        whole
+            .filter(|value| *value <= u64::from(u32::MAX) / 2)
+            .ok_or_else(|| {
+                let (code, message) = match clause {
+                    "TOP" => (
+                        "SC2060",
+                        "The count value provided for a TOP clause must be an integer.",
+                    ),
+                    "OFFSET" => (
+                        "SC2062",
+                        "The OFFSET count value exceeds the maximum allowed value.",
+                    ),
+                    _ => (
+                        "SC2061",
+                        "The LIMIT count value exceeds the maximum allowed value.",
+                    ),
+                };
+                SqlError::new(code, message, count.span)
+            })
     }
 
     /// Guards against nesting that would exhaust the stack here or in evaluation.
@@ -158,4 +232,8 @@ impl Lowerer<'_> {
 }
 
 /// What a whole query lowers to.
-type Top = (Select, Vec<SortKey>, Option<crate::pipeline::ranking::Ranking>);
+type Top = (
+    Select,
+    Vec<SortKey>,
+    Option<crate::pipeline::ranking::Ranking>,
+);

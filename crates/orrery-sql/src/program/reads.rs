@@ -16,7 +16,10 @@ pub(crate) fn path_of(node: &Node, origins: &[Origin]) -> Origin {
         Node::Path(outwards, steps) => (*outwards, steps),
         _ => return None,
     };
-    let level = origins.len().checked_sub(1)?.checked_sub(outwards as usize)?;
+    let level = origins
+        .len()
+        .checked_sub(1)?
+        .checked_sub(outwards as usize)?;
     let mut path = origins.get(level)?.clone()?;
     path.extend(steps.iter().map(|step| match step {
         Step::Member(name) => IndexStep::Member(name.clone()),
@@ -50,11 +53,17 @@ impl Tree {
         let mut tree = self;
         // Array positions are transparent to the tree.
         for step in path {
-            let IndexStep::Member(name) = step else { continue };
-            let place = tree.members.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-                tree.members.push((name.clone(), Self::default()));
-                tree.members.len() - 1
-            });
+            let IndexStep::Member(name) = step else {
+                continue;
+            };
+            let place = tree
+                .members
+                .iter()
+                .position(|(known, _)| known == name)
+                .unwrap_or_else(|| {
+                    tree.members.push((name.clone(), Self::default()));
+                    tree.members.len() - 1
+                });
             tree = &mut tree.members[place].1;
         }
         tree.all |= whole;
@@ -64,12 +73,22 @@ impl Tree {
         if self.all {
             return PathTree::All;
         }
-        PathTree::Members(self.members.into_iter().map(|(name, tree)| (name, tree.finish())).collect())
+        PathTree::Members(
+            self.members
+                .into_iter()
+                .map(|(name, tree)| (name, tree.finish()))
+                .collect(),
+        )
     }
 }
 
 /// Everything that the query reads.
-pub(super) fn needed(select: &Select, item_filter: &[Node], order: &[SortKey], ranking: Option<&Ranking>) -> PathTree {
+pub(super) fn needed(
+    select: &Select,
+    item_filter: &[Node],
+    order: &[SortKey],
+    ranking: Option<&Ranking>,
+) -> PathTree {
     let mut tree = Tree::default();
     let mut visit = |path: &[IndexStep], whole: bool| tree.add(path, whole);
     let mut origins = vec![Some(Vec::new())];
@@ -107,7 +126,9 @@ fn select_reads(
                 Some(path) => visit(&path, false),
                 None => node_reads(node, origins, visit),
             },
-            Source::Rows(inner) | Source::RowElements(inner) => select_reads(inner, origins, visit, &mut |_, _| ()),
+            Source::Rows(inner) | Source::RowElements(inner) => {
+                select_reads(inner, origins, visit, &mut |_, _| ());
+            }
         }
         origins.push(origin);
     }
@@ -115,7 +136,12 @@ fn select_reads(
         node_reads(node, origins, visit);
     }
     if let Some(grouping) = &select.grouping {
-        for node in grouping.keys.iter().chain(grouping.aggregates.iter().map(|aggregate| &aggregate.argument)) {
+        for node in grouping.keys.iter().chain(
+            grouping
+                .aggregates
+                .iter()
+                .map(|aggregate| &aggregate.argument),
+        ) {
             node_reads(node, origins, visit);
         }
         origins.truncate(outer);
@@ -123,7 +149,9 @@ fn select_reads(
     }
     match &select.projection {
         Projection::Value(node) => node_reads(node, origins, visit),
-        Projection::List(members) => members.iter().for_each(|(_, node)| node_reads(node, origins, visit)),
+        Projection::List(members) => members
+            .iter()
+            .for_each(|(_, node)| node_reads(node, origins, visit)),
     }
     after(origins, visit);
     origins.truncate(outer);
@@ -164,7 +192,10 @@ pub(crate) fn each_child<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
     match node {
         Node::Constant(_) | Node::Slot(_) | Node::Path(..) | Node::Subquery(..) => {}
         Node::Into(base, _) | Node::Prefix(_, base) => visit(base),
-        Node::Index(sides) | Node::Coalesce(sides) | Node::Compare(_, sides) | Node::Arithmetic(_, sides) => {
+        Node::Index(sides)
+        | Node::Coalesce(sides)
+        | Node::Compare(_, sides)
+        | Node::Arithmetic(_, sides) => {
             visit(&sides.0);
             visit(&sides.1);
         }
@@ -172,7 +203,9 @@ pub(crate) fn each_child<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
             visit(&sides.0);
             visit(&sides.1);
         }
-        Node::And(list) | Node::Or(list) | Node::Array(list) | Node::Call(_, _, list) => list.iter().for_each(visit),
+        Node::And(list) | Node::Or(list) | Node::Array(list) | Node::Call(_, _, list) => {
+            list.iter().for_each(visit)
+        }
         Node::Conditional(parts) | Node::Between(parts) => {
             visit(&parts.0);
             visit(&parts.1);
@@ -213,14 +246,26 @@ pub(super) fn count_row_reads(select: &Select, order: &[SortKey]) -> usize {
         return 100;
     }
     let nodes: Vec<&Node> = match (&select.grouping, &select.projection) {
-        (Some(grouping), _) => {
-            grouping.keys.iter().chain(grouping.aggregates.iter().map(|aggregate| &aggregate.argument)).collect()
-        }
+        (Some(grouping), _) => grouping
+            .keys
+            .iter()
+            .chain(
+                grouping
+                    .aggregates
+                    .iter()
+                    .map(|aggregate| &aggregate.argument),
+            )
+            .collect(),
         (None, Projection::Value(node)) => vec![node],
         (None, Projection::List(members)) => members.iter().map(|(_, node)| node).collect(),
     };
     let keys = order.iter().map(|key| &key.node);
-    nodes.into_iter().chain(keys).chain(&select.filter).map(|node| count_item_reads(node, 1)).sum()
+    nodes
+        .into_iter()
+        .chain(keys)
+        .chain(&select.filter)
+        .map(|node| count_item_reads(node, 1))
+        .sum()
 }
 
 /// The sort keys as paths of the item; `None` when one is anything else.

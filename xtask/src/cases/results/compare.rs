@@ -22,7 +22,9 @@ impl<'c> Expectation<'c> {
         let query = case["query"].as_str().unwrap_or_default();
         let strip = case["ignoreSystemProperties"] == Value::Bool(true) || query.contains('*');
         let documents = case["documents"].as_array().cloned().unwrap_or_default();
-        let tolerance = case["compare"]["numbers"].as_str().and_then(|text| text.strip_prefix("relative-")?.parse().ok());
+        let tolerance = case["compare"]["numbers"]
+            .as_str()
+            .and_then(|text| text.strip_prefix("relative-")?.parse().ok());
         Self {
             expected: &case["expected"],
             ordered: case["order"].as_str() != Some("unordered"),
@@ -36,8 +38,15 @@ impl<'c> Expectation<'c> {
 
     /// Compares an error.
     pub fn error(&self, message: &str) -> Result<(), String> {
-        let Some(error) = self.expected.get("error") else { return Err(format!("refused: {message}")) };
-        let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default().trim_matches('"').to_owned();
+        let Some(error) = self.expected.get("error") else {
+            return Err(format!("refused: {message}"));
+        };
+        let quoted = |text: &str| {
+            serde_json::to_string(text)
+                .unwrap_or_default()
+                .trim_matches('"')
+                .to_owned()
+        };
         for member in ["message", "code"] {
             if let Some(text) = error[member].as_str()
                 && !message.contains(&quoted(text))
@@ -61,22 +70,46 @@ impl<'c> Expectation<'c> {
             return self.lists(&found, ids, true);
         }
         if let Some(lists) = expected["anyOf"].as_array() {
-            let any = lists.iter().filter_map(Value::as_array).any(|list| self.lists(rows, list, true).is_ok());
-            return if any { Ok(()) } else { Err(differs(&Value::Array(lists.clone()), rows)) };
+            let any = lists
+                .iter()
+                .filter_map(Value::as_array)
+                .any(|list| self.lists(rows, list, true).is_ok());
+            return if any {
+                Ok(())
+            } else {
+                Err(differs(&Value::Array(lists.clone()), rows))
+            };
         }
         if let Some(groups) = expected["orderedGroups"].as_array() {
             return self.groups(rows, groups);
         }
         if let Some(count) = expected["subsetCount"].as_u64() {
-            let known = rows.iter().all(|row| self.inputs.iter().any(|item| contains(item, row)));
-            let distinct = rows.iter().enumerate().all(|(place, row)| !rows[..place].contains(row));
+            let known = rows
+                .iter()
+                .all(|row| self.inputs.iter().any(|item| contains(item, row)));
+            let distinct = rows
+                .iter()
+                .enumerate()
+                .all(|(place, row)| !rows[..place].contains(row));
             let good = rows.len() as u64 == count && known && distinct;
-            return if good { Ok(()) } else { Err(format!("{} rows, distinct {distinct}, known {known}", rows.len())) };
+            return if good {
+                Ok(())
+            } else {
+                Err(format!(
+                    "{} rows, distinct {distinct}, known {known}",
+                    rows.len()
+                ))
+            };
         }
         if let Some(count) = expected["count"].as_u64() {
             let every = expected.get("everyResult");
-            let good = rows.len() as u64 == count && every.is_none_or(|every| rows.iter().all(|row| self.same(row, every)));
-            return if good { Ok(()) } else { Err(differs(expected, rows)) };
+            let good = rows.len() as u64 == count
+                && every.is_none_or(|every| rows.iter().all(|row| self.same(row, every)));
+            return if good {
+                Ok(())
+            } else {
+                Err(differs(expected, rows))
+            };
         }
         Err(format!("rows instead of {expected}"))
     }
@@ -88,17 +121,27 @@ impl<'c> Expectation<'c> {
             self.lists(head, group, false)?;
             rest = tail;
         }
-        if rest.is_empty() { Ok(()) } else { Err(format!("{} rows too many", rest.len())) }
+        if rest.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{} rows too many", rest.len()))
+        }
     }
 
     fn lists(&self, rows: &[Value], expected: &[Value], ordered: bool) -> Result<(), String> {
         let good = rows.len() == expected.len()
             && if ordered {
-                rows.iter().zip(expected).all(|(row, expected)| self.same(row, &self.stripped(expected)))
+                rows.iter()
+                    .zip(expected)
+                    .all(|(row, expected)| self.same(row, &self.stripped(expected)))
             } else {
                 self.multiset(rows, expected)
             };
-        if good { Ok(()) } else { Err(differs(&Value::Array(expected.to_vec()), rows)) }
+        if good {
+            Ok(())
+        } else {
+            Err(differs(&Value::Array(expected.to_vec()), rows))
+        }
     }
 
     fn multiset(&self, rows: &[Value], expected: &[Value]) -> bool {
@@ -113,7 +156,9 @@ impl<'c> Expectation<'c> {
     fn stripped(&self, row: &Value) -> Value {
         let mut row = row.clone();
         if let (true, Some(members)) = (self.strip, row.as_object_mut()) {
-            members.retain(|name, _| !SYSTEM.contains(&name.as_str()) && !(self.strip_id && name == "id"));
+            members.retain(|name, _| {
+                !SYSTEM.contains(&name.as_str()) && (!self.strip_id || name != "id")
+            });
         }
         row
     }
@@ -121,18 +166,29 @@ impl<'c> Expectation<'c> {
     fn same(&self, left: &Value, right: &Value) -> bool {
         match (left, right) {
             (Value::Number(left), Value::Number(right)) => {
-                let (left, right) = (left.as_f64().unwrap_or(f64::NAN), right.as_f64().unwrap_or(f64::NAN));
+                let (left, right) = (
+                    left.as_f64().unwrap_or(f64::NAN),
+                    right.as_f64().unwrap_or(f64::NAN),
+                );
                 left == right || (left - right).abs() <= self.tolerance * right.abs()
             }
             (Value::Array(left), Value::Array(right)) if self.arrays_unordered => {
                 left.len() == right.len() && self.multiset(left, right)
             }
             (Value::Array(left), Value::Array(right)) => {
-                left.len() == right.len() && left.iter().zip(right).all(|(left, right)| self.same(left, right))
+                left.len() == right.len()
+                    && left
+                        .iter()
+                        .zip(right)
+                        .all(|(left, right)| self.same(left, right))
             }
             (Value::Object(left), Value::Object(right)) => {
                 left.len() == right.len()
-                    && left.iter().all(|(name, member)| right.get(name).is_some_and(|other| self.same(member, other)))
+                    && left.iter().all(|(name, member)| {
+                        right
+                            .get(name)
+                            .is_some_and(|other| self.same(member, other))
+                    })
             }
             _ => left == right,
         }
@@ -141,12 +197,18 @@ impl<'c> Expectation<'c> {
 
 fn contains(item: &Value, row: &Value) -> bool {
     match (item, row) {
-        (Value::Object(item), Value::Object(row)) => row.iter().all(|(name, member)| item.get(name) == Some(member)),
+        (Value::Object(item), Value::Object(row)) => row
+            .iter()
+            .all(|(name, member)| item.get(name) == Some(member)),
         _ => item == row,
     }
 }
 
 fn differs(expected: &Value, rows: &[Value]) -> String {
     let cut = |text: String| text.chars().take(600).collect::<String>();
-    format!("expected {}, got {}", cut(expected.to_string()), cut(Value::Array(rows.to_vec()).to_string()))
+    format!(
+        "expected {}, got {}",
+        cut(expected.to_string()),
+        cut(Value::Array(rows.to_vec()).to_string())
+    )
 }

@@ -34,9 +34,17 @@ pub(super) fn format(moment: Moment, pattern: &str) -> String {
             'f' | 'F' if count <= 7 => {
                 let digits = format!("{fraction:07}");
                 let kept = digits.get(..count).unwrap_or_default();
-                out.push_str(if letter == 'F' { kept.trim_end_matches('0') } else { kept });
+                out.push_str(if letter == 'F' {
+                    kept.trim_end_matches('0')
+                } else {
+                    kept
+                });
             }
-            't' => out.push_str(["AM", "PM"][usize::from(hour >= 12)].get(..count.min(2)).unwrap_or_default()),
+            't' => out.push_str(
+                ["AM", "PM"][usize::from(hour >= 12)]
+                    .get(..count.min(2))
+                    .unwrap_or_default(),
+            ),
             other => out.extend(std::iter::repeat_n(other, count)),
         }
         rest = after;
@@ -58,8 +66,14 @@ mod tests {
     fn documented_formats() {
         let moment = parse("2024-10-10 14:40:20").expect("a moment");
         assert_eq!(format(moment, "yyyyMMdd"), "20241010");
-        assert_eq!(format(moment, "yyyy-MM-dd [HH:mm:ss]"), "2024-10-10 [14:40:20]");
-        assert_eq!(format(moment, "To\\da\\y i\\s: yyyy-MM-ddTHH:mm:ss.fff"), "Today is: 2024-10-10T14:40:20.000");
+        assert_eq!(
+            format(moment, "yyyy-MM-dd [HH:mm:ss]"),
+            "2024-10-10 [14:40:20]"
+        );
+        assert_eq!(
+            format(moment, "To\\da\\y i\\s: yyyy-MM-ddTHH:mm:ss.fff"),
+            "Today is: 2024-10-10T14:40:20.000"
+        );
         assert_eq!(format(moment, "ss.FFF"), "20.");
         assert_eq!(format(moment, "é\\"), "é");
     }

@@ -81,7 +81,11 @@ fn date_of(days: i64) -> (i64, i64, i64) {
     let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted = (5 * of_year + 2) / 153;
     let day = of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let month = if shifted < 10 {
+        shifted + 3
+    } else {
+        shifted - 9
+    };
     let year = year_of_era + era * 400 + i64::from(month <= 2);
     (year, month, day)
 }
@@ -102,7 +106,9 @@ impl Moment {
     }
 
     /// Year, month, day, hour, minute, second, ticks of the second.
-    pub(crate) fn from_parts([year, month, day, hour, minute, second, fraction]: [i64; 7]) -> Option<Self> {
+    pub(crate) fn from_parts(
+        [year, month, day, hour, minute, second, fraction]: [i64; 7],
+    ) -> Option<Self> {
         let valid = (1..=9999).contains(&year)
             && (1..=12).contains(&month)
             && (1..=days_in(year, month)).contains(&day)
@@ -110,7 +116,9 @@ impl Moment {
             && (0..60).contains(&minute)
             && (0..60).contains(&second)
             && (0..SECOND).contains(&fraction);
-        let seconds = (hour.wrapping_mul(60).wrapping_add(minute)).wrapping_mul(60).wrapping_add(second);
+        let seconds = (hour.wrapping_mul(60).wrapping_add(minute))
+            .wrapping_mul(60)
+            .wrapping_add(second);
         valid.then(|| Self(days_of(year, month, day) * DAY + seconds * SECOND + fraction))
     }
 
@@ -119,7 +127,15 @@ impl Moment {
         let (year, month, day) = date_of(self.0.div_euclid(DAY));
         let of_day = self.0.rem_euclid(DAY);
         let seconds = of_day / SECOND;
-        [year, month, day, seconds / 3_600, seconds / 60 % 60, seconds % 60, of_day % SECOND]
+        [
+            year,
+            month,
+            day,
+            seconds / 3_600,
+            seconds / 60 % 60,
+            seconds % 60,
+            of_day % SECOND,
+        ]
     }
 
     pub(crate) fn part(self, part: Part) -> i64 {
@@ -171,7 +187,15 @@ impl Moment {
         if !(1..=9999).contains(&year) {
             return None;
         }
-        Self::from_parts([year, month, day.min(days_in(year, month)), rest[0], rest[1], rest[2], rest[3]])
+        Self::from_parts([
+            year,
+            month,
+            day.min(days_in(year, month)),
+            rest[0],
+            rest[1],
+            rest[2],
+            rest[3],
+        ])
     }
 
     /// The last multiple of `size` parts, counted from `start`, that is not after the moment.
@@ -190,7 +214,11 @@ impl Moment {
         let bins = (self.months() - start.months()).div_euclid(size);
         let found = start.add_months(bins.checked_mul(size)?)?;
         // Inside the month of a boundary the days decide.
-        if found > self { start.add_months((bins - 1).checked_mul(size)?) } else { Some(found) }
+        if found > self {
+            start.add_months((bins - 1).checked_mul(size)?)
+        } else {
+            Some(found)
+        }
     }
 
     /// `YYYY-MM-DDThh:mm:ss.fffffffZ`
@@ -198,7 +226,10 @@ impl Moment {
         let [year, month, day, hour, minute, second, fraction] = self.parts();
         let mut text = String::with_capacity(28);
         // Writing to a `String` cannot fail.
-        let _ = write!(text, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z");
+        let _ = write!(
+            text,
+            "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{fraction:07}Z"
+        );
         text
     }
 }
@@ -237,7 +268,10 @@ pub(crate) fn parse(text: &str) -> Option<Moment> {
 fn digits(rest: &mut &[u8], count: usize) -> Option<i64> {
     let (head, tail) = rest.split_at_checked(count)?;
     *rest = tail;
-    head.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + i64::from(byte - b'0')))
+    head.iter().try_fold(0, |value, byte| {
+        byte.is_ascii_digit()
+            .then(|| value * 10 + i64::from(byte - b'0'))
+    })
 }
 
 fn literal(rest: &mut &[u8], wanted: &[u8]) -> Option<()> {
@@ -255,12 +289,27 @@ mod tests {
 
     #[test]
     fn texts_that_are_moments() {
-        for text in ["2024-01-10", "2024-01-10Z", "2024-02-29 10:00:00", "1989-03-03T12:12:12.1234567Z", "0001-01-01"] {
+        for text in [
+            "2024-01-10",
+            "2024-01-10Z",
+            "2024-02-29 10:00:00",
+            "1989-03-03T12:12:12.1234567Z",
+            "0001-01-01",
+        ] {
             assert!(parse(text).is_some(), "{text}");
         }
-        for text in ["2023-02-29", "2024-01-10T10", "2024-01-10T10:00:00.", "2024/01/10", "2024-01-10T24:00:00", "24-1-1",
-            "2024-01-10T10:00:00.12345678", "2024-01-10T10:00:00+02:00", "", "2024-01-1é"]
-        {
+        for text in [
+            "2023-02-29",
+            "2024-01-10T10",
+            "2024-01-10T10:00:00.",
+            "2024/01/10",
+            "2024-01-10T24:00:00",
+            "24-1-1",
+            "2024-01-10T10:00:00.12345678",
+            "2024-01-10T10:00:00+02:00",
+            "",
+            "2024-01-1é",
+        ] {
             assert!(parse(text).is_none(), "{text}");
         }
     }
@@ -268,7 +317,11 @@ mod tests {
     #[test]
     fn text_and_ticks_agree() {
         assert_eq!(at("2015-05-19T12:00:00.0000000").0, 14_320_368_000_000_000);
-        for text in ["0001-01-01T00:00:00.0000000Z", "9999-12-31T23:59:59.9999999Z", "1969-12-31T23:59:59.9999999Z"] {
+        for text in [
+            "0001-01-01T00:00:00.0000000Z",
+            "9999-12-31T23:59:59.9999999Z",
+            "1969-12-31T23:59:59.9999999Z",
+        ] {
             assert_eq!(at(text).to_text(), text);
         }
     }
@@ -288,18 +341,39 @@ mod tests {
         assert_eq!(to.boundaries(Part::Hour) - from.boundaries(Part::Hour), 0);
         let past = at("2018-03-05T05:00:00");
         let future = at("2019-02-04T16:00:00");
-        assert_eq!(past.boundaries(Part::Year) - future.boundaries(Part::Year), -1);
-        assert_eq!(past.boundaries(Part::Month) - future.boundaries(Part::Month), -11);
-        assert_eq!(past.boundaries(Part::Second) - future.boundaries(Part::Second), -29_070_000);
+        assert_eq!(
+            past.boundaries(Part::Year) - future.boundaries(Part::Year),
+            -1
+        );
+        assert_eq!(
+            past.boundaries(Part::Month) - future.boundaries(Part::Month),
+            -11
+        );
+        assert_eq!(
+            past.boundaries(Part::Second) - future.boundaries(Part::Second),
+            -29_070_000
+        );
     }
 
     #[test]
     fn bins() {
         let moment = at("2021-01-08T18:35:00");
-        assert_eq!(moment.bin(Part::Hour, 5, Moment(0)), Some(at("2021-01-08T15:00:00")));
-        assert_eq!(moment.bin(Part::Day, 7, at("1601-01-01")), Some(at("2021-01-04")));
-        assert_eq!(moment.bin(Part::Month, 1, Moment(0)), Some(at("2021-01-01")));
+        assert_eq!(
+            moment.bin(Part::Hour, 5, Moment(0)),
+            Some(at("2021-01-08T15:00:00"))
+        );
+        assert_eq!(
+            moment.bin(Part::Day, 7, at("1601-01-01")),
+            Some(at("2021-01-04"))
+        );
+        assert_eq!(
+            moment.bin(Part::Month, 1, Moment(0)),
+            Some(at("2021-01-01"))
+        );
         assert_eq!(moment.bin(Part::Year, 2, Moment(0)), Some(at("2020-01-01")));
-        assert_eq!(at("2020-01-05").bin(Part::Month, 1, at("2019-01-10")), Some(at("2019-12-10")));
+        assert_eq!(
+            at("2020-01-05").bin(Part::Month, 1, at("2019-01-10")),
+            Some(at("2019-12-10"))
+        );
     }
 }

@@ -39,7 +39,11 @@ impl Words {
         };
         self.0
             .windows(phrase.words.len())
-            .filter(|run| run.iter().zip(&phrase.words).all(|(own, sought)| alike(own, sought)))
+            .filter(|run| {
+                run.iter()
+                    .zip(&phrase.words)
+                    .all(|(own, sought)| alike(own, sought))
+            })
             .count()
     }
 }
@@ -52,7 +56,12 @@ impl Phrase {
             Value::Object(object) => {
                 let term = object.get("term")?.as_str()?;
                 let distance = object.get("distance").map_or(Some(0), Value::as_i64)?;
-                Some(Self::new(term, usize::try_from(distance).ok().filter(|distance| *distance <= 2)?))
+                Some(Self::new(
+                    term,
+                    usize::try_from(distance)
+                        .ok()
+                        .filter(|distance| *distance <= 2)?,
+                ))
             }
             _ => None,
         }
@@ -60,7 +69,10 @@ impl Phrase {
 
     /// A term, matched within so many edits a word.
     pub(crate) fn new(term: &str, distance: usize) -> Self {
-        Self { words: Words::of(term).0, distance }
+        Self {
+            words: Words::of(term).0,
+            distance,
+        }
     }
 }
 
@@ -74,7 +86,8 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
         let start = rest + skipped;
         let mut end = start;
         for letter in text.get(start..)?.chars() {
-            let joins = matches!(letter, ',' | '.') && end > start && digit(end - 1) && digit(end + 1);
+            let joins =
+                matches!(letter, ',' | '.') && end > start && digit(end - 1) && digit(end + 1);
             if !letter.is_alphanumeric() && !joins {
                 break;
             }
@@ -98,7 +111,11 @@ fn stem(word: &str) -> String {
             return word[..word.len() - 2].to_owned();
         }
     }
-    let root = if word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("us") && !word.ends_with("is") {
+    let root = if word.ends_with('s')
+        && !word.ends_with("ss")
+        && !word.ends_with("us")
+        && !word.ends_with("is")
+    {
         &word[..word.len() - 1]
     } else {
         word
@@ -108,9 +125,15 @@ fn stem(word: &str) -> String {
             && cut.len() >= 3
             && cut.contains(['a', 'e', 'i', 'o', 'u', 'y'])
         {
-            let doubled = cut.as_bytes().windows(2).next_back().is_some_and(|end| end[0] == end[1]);
+            let doubled = cut
+                .as_bytes()
+                .windows(2)
+                .next_back()
+                .is_some_and(|end| end[0] == end[1]);
             let undoubled = doubled && !cut.ends_with(['l', 's', 'z']);
-            return cut[..cut.len() - usize::from(undoubled)].trim_end_matches('e').to_owned();
+            return cut[..cut.len() - usize::from(undoubled)]
+                .trim_end_matches('e')
+                .to_owned();
         }
     }
     root.trim_end_matches('e').to_owned()
@@ -127,7 +150,9 @@ fn within(left: &str, right: &str, distance: usize) -> bool {
         let mut diagonal = row[0];
         row[0] = up + 1;
         for (across, other) in right.iter().enumerate() {
-            let edited = (diagonal + usize::from(one != other)).min(row[across] + 1).min(row[across + 1] + 1);
+            let edited = (diagonal + usize::from(one != other))
+                .min(row[across] + 1)
+                .min(row[across + 1] + 1);
             diagonal = row[across + 1];
             row[across + 1] = edited;
         }

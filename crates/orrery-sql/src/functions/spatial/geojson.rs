@@ -37,14 +37,20 @@ pub(super) fn read(value: &Value<'_>, surface: Surface) -> Result<Shape, String>
         "LineString" => {
             let line = positions(coordinates, surface)?;
             if line.len() < 2 {
-                return Err("The LineString input is not valid because it needs at least two positions.".to_owned());
+                return Err(
+                    "The LineString input is not valid because it needs at least two positions."
+                        .to_owned(),
+                );
             }
             Ok(Shape::Line(line))
         }
         "Polygon" => Ok(Shape::Polygons(vec![polygon(coordinates, surface)?])),
         "MultiPolygon" => {
             let list = coordinates.as_array().ok_or_else(malformed)?;
-            list.iter().map(|one| polygon(one, surface)).collect::<Result<_, _>>().map(Shape::Polygons)
+            list.iter()
+                .map(|one| polygon(one, surface))
+                .collect::<Result<_, _>>()
+                .map(Shape::Polygons)
         }
         _ => Err("The input is not a supported GeoJSON type.".to_owned()),
     }
@@ -55,8 +61,16 @@ fn malformed() -> String {
 }
 
 fn position(value: &Value<'_>, surface: Surface) -> Result<Position, String> {
-    let list = value.as_array().filter(|list| (2..=4).contains(&list.len())).ok_or_else(malformed)?;
-    let number = |index: usize| list[index].as_f64().filter(|number| number.is_finite()).ok_or_else(malformed);
+    let list = value
+        .as_array()
+        .filter(|list| (2..=4).contains(&list.len()))
+        .ok_or_else(malformed)?;
+    let number = |index: usize| {
+        list[index]
+            .as_f64()
+            .filter(|number| number.is_finite())
+            .ok_or_else(malformed)
+    };
     let [x, y] = [number(0)?, number(1)?];
     if surface == Surface::Geography {
         if !(-90.0..=90.0).contains(&y) {
@@ -70,14 +84,27 @@ fn position(value: &Value<'_>, surface: Surface) -> Result<Position, String> {
 }
 
 fn positions(value: &Value<'_>, surface: Surface) -> Result<Vec<Position>, String> {
-    value.as_array().ok_or_else(malformed)?.iter().map(|one| position(one, surface)).collect()
+    value
+        .as_array()
+        .ok_or_else(malformed)?
+        .iter()
+        .map(|one| position(one, surface))
+        .collect()
 }
 
 fn polygon(value: &Value<'_>, surface: Surface) -> Result<Vec<Vec<Position>>, String> {
-    let list = value.as_array().filter(|list| !list.is_empty()).ok_or_else(malformed)?;
-    let rings = list.iter().map(|ring| positions(ring, surface)).collect::<Result<Vec<_>, _>>()?;
+    let list = value
+        .as_array()
+        .filter(|list| !list.is_empty())
+        .ok_or_else(malformed)?;
+    let rings = list
+        .iter()
+        .map(|ring| positions(ring, surface))
+        .collect::<Result<Vec<_>, _>>()?;
     if rings.iter().map(Vec::len).sum::<usize>() > MAX_POINTS {
-        return Err(format!("The Polygon input is not valid because it has more than {MAX_POINTS} points."));
+        return Err(format!(
+            "The Polygon input is not valid because it has more than {MAX_POINTS} points."
+        ));
     }
     for (place, ring) in rings.iter().enumerate() {
         let number = place + 1;

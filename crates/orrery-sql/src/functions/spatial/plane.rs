@@ -27,21 +27,27 @@ impl Geometry for Plane {
         let share = if length == 0.0 {
             0.0
         } else {
-            (((point[0] - start[0]) * along[0] + (point[1] - start[1]) * along[1]) / length).clamp(0.0, 1.0)
+            (((point[0] - start[0]) * along[0] + (point[1] - start[1]) * along[1]) / length)
+                .clamp(0.0, 1.0)
         };
-        Self::distance(point, [start[0] + share * along[0], start[1] + share * along[1]])
+        Self::distance(
+            point,
+            [start[0] + share * along[0], start[1] + share * along[1]],
+        )
     }
 
     fn on_segment(point: Position, start: Position, end: Position) -> bool {
         let between = |place: usize| {
-            point[place] >= start[place].min(end[place]) && point[place] <= start[place].max(end[place])
+            point[place] >= start[place].min(end[place])
+                && point[place] <= start[place].max(end[place])
         };
         cross_product(start, end, point) == 0.0 && between(0) && between(1)
     }
 
     fn cross(one: [Position; 2], other: [Position; 2]) -> bool {
         let sides = |line: [Position; 2], points: [Position; 2]| {
-            cross_product(line[0], line[1], points[0]) * cross_product(line[0], line[1], points[1]) < 0.0
+            cross_product(line[0], line[1], points[0]) * cross_product(line[0], line[1], points[1])
+                < 0.0
         };
         sides(one, other) && sides(other, one)
     }
@@ -50,7 +56,9 @@ impl Geometry for Plane {
         let mut inside = false;
         for pair in ring.windows(2) {
             let ([x1, y1], [x2, y2]) = (pair[0], pair[1]);
-            if (y1 > point[1]) != (y2 > point[1]) && point[0] < (x2 - x1) * (point[1] - y1) / (y2 - y1) + x1 {
+            if (y1 > point[1]) != (y2 > point[1])
+                && point[0] < (x2 - x1) * (point[1] - y1) / (y2 - y1) + x1
+            {
                 inside = !inside;
             }
         }
@@ -65,7 +73,10 @@ impl Geometry for Plane {
 /// Area in the square of the unit.
 pub(super) fn area(shape: &Shape) -> f64 {
     let ring_area = |ring: &Vec<Position>| {
-        let doubled: f64 = ring.windows(2).map(|pair| pair[0][0] * pair[1][1] - pair[1][0] * pair[0][1]).sum();
+        let doubled: f64 = ring
+            .windows(2)
+            .map(|pair| pair[0][0] * pair[1][1] - pair[1][0] * pair[0][1])
+            .sum();
         (doubled / 2.0).abs()
     };
     match shape {

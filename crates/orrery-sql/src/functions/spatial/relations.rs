@@ -28,13 +28,21 @@ pub(super) enum Model<G: Geometry> {
 
 impl<G: Geometry> Model<G> {
     pub(super) fn of(shape: &Shape) -> Self {
-        let line = |positions: &Vec<Position>| positions.iter().map(|position| G::point(*position)).collect();
+        let line = |positions: &Vec<Position>| {
+            positions
+                .iter()
+                .map(|position| G::point(*position))
+                .collect()
+        };
         match shape {
             Shape::Point(position) => Self::Point(G::point(*position)),
             Shape::Line(positions) => Self::Line(line(positions)),
-            Shape::Polygons(polygons) => {
-                Self::Polygons(polygons.iter().map(|rings| rings.iter().map(line).collect()).collect())
-            }
+            Shape::Polygons(polygons) => Self::Polygons(
+                polygons
+                    .iter()
+                    .map(|rings| rings.iter().map(line).collect())
+                    .collect(),
+            ),
         }
     }
 
@@ -47,16 +55,26 @@ impl<G: Geometry> Model<G> {
     }
 
     fn segments(&self) -> Vec<[G::Point; 2]> {
-        let pairs = |line: &[G::Point]| line.windows(2).map(|pair| [pair[0], pair[1]]).collect::<Vec<_>>();
+        let pairs = |line: &[G::Point]| {
+            line.windows(2)
+                .map(|pair| [pair[0], pair[1]])
+                .collect::<Vec<_>>()
+        };
         match self {
             Self::Point(_) => Vec::new(),
             Self::Line(line) => pairs(line),
-            Self::Polygons(polygons) => polygons.iter().flatten().flat_map(|ring| pairs(ring)).collect(),
+            Self::Polygons(polygons) => polygons
+                .iter()
+                .flatten()
+                .flat_map(|ring| pairs(ring))
+                .collect(),
         }
     }
 
     fn on_boundary(&self, point: G::Point) -> bool {
-        self.segments().iter().any(|[start, end]| G::on_segment(point, *start, *end))
+        self.segments()
+            .iter()
+            .any(|[start, end]| G::on_segment(point, *start, *end))
     }
 
     /// Boundary points are inside.
@@ -67,7 +85,8 @@ impl<G: Geometry> Model<G> {
             Self::Polygons(polygons) => {
                 polygons.iter().any(|rings| match rings.split_first() {
                     Some((outer, holes)) => {
-                        G::encloses(outer, point) && !holes.iter().any(|hole| G::hole_holds(hole, point))
+                        G::encloses(outer, point)
+                            && !holes.iter().any(|hole| G::hole_holds(hole, point))
                     }
                     None => false,
                 }) || self.on_boundary(point)
@@ -77,7 +96,9 @@ impl<G: Geometry> Model<G> {
 
     fn crosses(&self, other: &Self) -> bool {
         let others = other.segments();
-        self.segments().iter().any(|one| others.iter().any(|other| G::cross(*one, *other)))
+        self.segments()
+            .iter()
+            .any(|one| others.iter().any(|other| G::cross(*one, *other)))
     }
 
     pub(super) fn intersects(&self, other: &Self) -> bool {
@@ -117,7 +138,10 @@ impl<G: Geometry> Model<G> {
             from.vertices()
                 .into_iter()
                 .flat_map(|point| {
-                    segments.iter().map(move |[start, end]| G::distance_to_segment(point, *start, *end)).collect::<Vec<_>>()
+                    segments
+                        .iter()
+                        .map(move |[start, end]| G::distance_to_segment(point, *start, *end))
+                        .collect::<Vec<_>>()
                 })
                 .fold(f64::INFINITY, f64::min)
         };
@@ -126,13 +150,17 @@ impl<G: Geometry> Model<G> {
 
     /// Whether a ring crosses itself.
     pub(super) fn crossed_ring(&self) -> bool {
-        let Self::Polygons(polygons) = self else { return false };
+        let Self::Polygons(polygons) = self else {
+            return false;
+        };
         polygons.iter().flatten().any(|ring| {
             let segments: Vec<_> = ring.windows(2).map(|pair| [pair[0], pair[1]]).collect();
-            segments
-                .iter()
-                .enumerate()
-                .any(|(place, one)| segments.iter().skip(place + 2).any(|other| G::cross(*one, *other)))
+            segments.iter().enumerate().any(|(place, one)| {
+                segments
+                    .iter()
+                    .skip(place + 2)
+                    .any(|other| G::cross(*one, *other))
+            })
         })
     }
 }

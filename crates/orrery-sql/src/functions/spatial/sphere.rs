@@ -52,7 +52,11 @@ fn length(vector: Vector) -> f64 {
 
 fn normalised(vector: Vector) -> Vector {
     let length = length(vector);
-    if length == 0.0 { vector } else { vector.map(|part| part / length) }
+    if length == 0.0 {
+        vector
+    } else {
+        vector.map(|part| part / length)
+    }
 }
 
 /// Nodes and weights of eight-point Gauss-Legendre integration on [-1, 1].
@@ -103,9 +107,17 @@ impl Geometry for Ellipsoid {
             return 0.0;
         }
         let tangent = apart / length(combine(one, 1.0, other, 1.0));
-        let angle = if tangent < SMALL_HALF_ANGLE { 2.0 * tangent } else { 2.0 * tangent.atan() };
+        let angle = if tangent < SMALL_HALF_ANGLE {
+            2.0 * tangent
+        } else {
+            2.0 * tangent.atan()
+        };
         let across = combine(other, 1.0, one, -dot(one, other));
-        let across = if length(across) > 0.0 { normalised(across) } else { any_orthogonal(one) };
+        let across = if length(across) > 0.0 {
+            normalised(across)
+        } else {
+            any_orthogonal(one)
+        };
         arc_length(one, across, angle)
     }
 
@@ -146,7 +158,9 @@ impl Geometry for Ellipsoid {
 
     fn cross(one: [Vector; 2], other: [Vector; 2]) -> bool {
         let (normal, other_normal) = (cross(one[0], one[1]), cross(other[0], other[1]));
-        let sides = |normal: Vector, points: [Vector; 2]| dot(normal, points[0]) * dot(normal, points[1]) < 0.0;
+        let sides = |normal: Vector, points: [Vector; 2]| {
+            dot(normal, points[0]) * dot(normal, points[1]) < 0.0
+        };
         if !sides(normal, other) || !sides(other_normal, one) {
             return false;
         }
@@ -175,7 +189,11 @@ impl Geometry for Ellipsoid {
 }
 
 fn any_orthogonal(vector: Vector) -> Vector {
-    let other = if vector[2].abs() < 0.5 { [0.0, 0.0, 1.0] } else { [1.0, 0.0, 0.0] };
+    let other = if vector[2].abs() < 0.5 {
+        [0.0, 0.0, 1.0]
+    } else {
+        [1.0, 0.0, 0.0]
+    };
     normalised(cross(vector, other))
 }
 
@@ -191,7 +209,9 @@ fn winding(ring: &[Vector], point: Vector) -> i32 {
 
 /// The angle of the region to the left of the ring, 0 to 4 pi.
 fn solid_angle(ring: &[Vector]) -> f64 {
-    let angles = ring.iter().map(|point| [point[1].atan2(point[0]), point[2].clamp(-1.0, 1.0).asin()]);
+    let angles = ring
+        .iter()
+        .map(|point| [point[1].atan2(point[0]), point[2].clamp(-1.0, 1.0).asin()]);
     left_area(&angles.collect::<Vec<_>>())
 }
 
@@ -225,7 +245,9 @@ pub(super) fn area(shape: &Shape) -> f64 {
     let e = E2.sqrt();
     let radius_square = f64::midpoint(A * A, B * B / e * e.atanh());
     let ring_area = |ring: &Vec<Position>| {
-        let angles = ring.iter().map(|position| [position[0].to_radians(), authalic(position[1].to_radians())]);
+        let angles = ring
+            .iter()
+            .map(|position| [position[0].to_radians(), authalic(position[1].to_radians())]);
         left_area(&angles.collect::<Vec<_>>()) * radius_square
     };
     let whole = 4.0 * PI * radius_square;
@@ -233,7 +255,11 @@ pub(super) fn area(shape: &Shape) -> f64 {
         Shape::Polygons(polygons) => polygons
             .iter()
             .map(|rings| {
-                let holes = rings.iter().skip(1).map(|ring| ring_area(ring)).map(|area| area.min(whole - area));
+                let holes = rings
+                    .iter()
+                    .skip(1)
+                    .map(ring_area)
+                    .map(|area| area.min(whole - area));
                 rings.first().map_or(0.0, ring_area) - holes.sum::<f64>()
             })
             .sum(),
@@ -246,14 +272,29 @@ mod tests {
     use super::*;
 
     fn close(found: f64, wanted: f64) {
-        assert!((found / wanted - 1.0).abs() < 1e-9, "{found} is not {wanted}");
+        assert!(
+            (found / wanted - 1.0).abs() < 1e-9,
+            "{found} is not {wanted}"
+        );
     }
 
     #[test]
     fn recorded_distances() {
         let office = Ellipsoid::point([-122.11758113953535, 47.66901087006131]);
-        close(Ellipsoid::distance(Ellipsoid::point([-122.12826822304672, 47.63980239335718]), office), 3345.269817267368);
-        close(Ellipsoid::distance(Ellipsoid::point([-96.84368664765994, 46.81297794314663]), office), 1907438.421299902);
+        close(
+            Ellipsoid::distance(
+                Ellipsoid::point([-122.12826822304672, 47.63980239335718]),
+                office,
+            ),
+            3345.269817267368,
+        );
+        close(
+            Ellipsoid::distance(
+                Ellipsoid::point([-96.84368664765994, 46.81297794314663]),
+                office,
+            ),
+            1907438.421299902,
+        );
         assert_eq!(Ellipsoid::distance(office, office), 0.0);
     }
 
@@ -265,17 +306,27 @@ mod tests {
 
     #[test]
     fn recorded_area() {
-        let ring = vec![[31.8, -5.0], [32.0, -5.0], [32.0, -4.7], [31.8, -4.7], [31.8, -5.0]];
+        let ring = vec![
+            [31.8, -5.0],
+            [32.0, -5.0],
+            [32.0, -4.7],
+            [31.8, -4.7],
+            [31.8, -5.0],
+        ];
         close(area(&Shape::Polygons(vec![vec![ring]])), 735970283.0522614);
     }
 
     #[test]
     fn orientation_chooses_the_side() {
-        let ring: Vec<_> = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]].map(Ellipsoid::point).to_vec();
+        let ring: Vec<_> = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+            .map(Ellipsoid::point)
+            .to_vec();
         let reversed: Vec<_> = ring.iter().rev().copied().collect();
         let (inside, outside) = (Ellipsoid::point([0.5, 0.5]), Ellipsoid::point([5.0, 5.0]));
         assert!(Ellipsoid::encloses(&ring, inside) && !Ellipsoid::encloses(&ring, outside));
         assert!(!Ellipsoid::encloses(&reversed, inside) && Ellipsoid::encloses(&reversed, outside));
-        assert!(Ellipsoid::hole_holds(&reversed, inside) && !Ellipsoid::hole_holds(&reversed, outside));
+        assert!(
+            Ellipsoid::hole_holds(&reversed, inside) && !Ellipsoid::hole_holds(&reversed, outside)
+        );
     }
 }

@@ -19,12 +19,17 @@ impl Lowerer<'_> {
                 expr.span,
             )
         };
-        let ExprKind::Call { name, args } = &expr.kind else { return Err(refused()) };
+        let ExprKind::Call { name, args } = &expr.kind else {
+            return Err(refused());
+        };
         match BuiltIn::lookup(&name.name) {
             Some(BuiltIn::VectorDistance) => Ok(None),
             Some(BuiltIn::FullTextScore) => {
                 let components = vec![self.component(expr)?.ok_or_else(refused)?];
-                Ok(Some(Ranking { components, weights: vec![1.0] }))
+                Ok(Some(Ranking {
+                    components,
+                    weights: vec![1.0],
+                }))
             }
             Some(BuiltIn::Rrf) => {
                 let mut components = Vec::new();
@@ -45,21 +50,29 @@ impl Lowerer<'_> {
                 if weights.len() != components.len() {
                     return Err(bad_weights(expr));
                 }
-                Ok(Some(Ranking { components, weights }))
+                Ok(Some(Ranking {
+                    components,
+                    weights,
+                }))
             }
             _ => Err(refused()),
         }
     }
 
     fn component(&mut self, expr: &Expr) -> Lowered<Option<Component>> {
-        let ExprKind::Call { name, args } = &expr.kind else { return Ok(None) };
+        let ExprKind::Call { name, args } = &expr.kind else {
+            return Ok(None);
+        };
         match BuiltIn::lookup(&name.name) {
             Some(BuiltIn::VectorDistance) => match self.expression(expr)? {
                 Node::Vector(function, sides) => Ok(Some(Component::Vector {
                     ascending: function.ascending(),
                     node: Node::Vector(function, sides),
                 })),
-                node => Ok(Some(Component::Vector { ascending: false, node })),
+                node => Ok(Some(Component::Vector {
+                    ascending: false,
+                    node,
+                })),
             },
             Some(BuiltIn::FullTextScore) if !args.is_empty() => {
                 let text = self.expression(&args[0])?;
@@ -67,7 +80,9 @@ impl Lowerer<'_> {
                 for arg in &args[1..] {
                     match self.expression(arg)?.constant() {
                         // The form of an old preview.
-                        Some(Value::Array(terms)) => phrases.extend(terms.iter().filter_map(Phrase::of)),
+                        Some(Value::Array(terms)) => {
+                            phrases.extend(terms.iter().filter_map(Phrase::of));
+                        }
                         Some(term) => phrases.extend(Phrase::of(term)),
                         None => {}
                     }
@@ -81,11 +96,18 @@ impl Lowerer<'_> {
     fn weights(&mut self, expr: &Expr) -> Lowered<Vec<f64>> {
         let node = self.expression(expr)?;
         let list = node.constant().and_then(Value::as_array);
-        let numbers = list.and_then(|list| list.iter().map(Value::as_f64).collect::<Option<Vec<_>>>());
-        numbers.filter(|numbers| !numbers.is_empty()).ok_or_else(|| bad_weights(expr))
+        let numbers =
+            list.and_then(|list| list.iter().map(Value::as_f64).collect::<Option<Vec<_>>>());
+        numbers
+            .filter(|numbers| !numbers.is_empty())
+            .ok_or_else(|| bad_weights(expr))
     }
 }
 
 fn bad_weights(expr: &Expr) -> SqlError {
-    SqlError::new("SC2229", "The last parameter of the RRF function is an optional array of weights.", expr.span)
+    SqlError::new(
+        "SC2229",
+        "The last parameter of the RRF function is an optional array of weights.",
+        expr.span,
+    )
 }

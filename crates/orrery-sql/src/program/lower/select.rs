@@ -28,9 +28,10 @@ impl Lowerer<'_> {
         let sources = self.sources(query)?;
         let mut filter = Vec::new();
         for condition in query.filter.iter().flat_map(conjuncts) {
-            let only_item = same::all_names(condition, &mut |name| {
-                !matches!(self.find(name), Some(Place::Level(level)) if level > 0)
-            });
+            let only_item = same::all_names(
+                condition,
+                &mut |name| !matches!(self.find(name), Some(Place::Level(level)) if level > 0),
+            );
             if only_item && query.from.is_some() {
                 let depth = std::mem::replace(&mut self.depth, 1);
                 let node = self.expression(condition);
@@ -41,7 +42,10 @@ impl Lowerer<'_> {
             }
         }
         let ranked = query.order_by.as_ref().filter(|order| order.rank);
-        let ranking = ranked.and_then(|order| order.keys.first()).map(|key| self.ranking(&key.expr)).transpose()?;
+        let ranking = ranked
+            .and_then(|order| order.keys.first())
+            .map(|key| self.ranking(&key.expr))
+            .transpose()?;
         let ranking = ranking.flatten();
         let keys = match &query.order_by {
             Some(order) if ranking.is_none() => order.keys.as_slice(),
@@ -54,7 +58,13 @@ impl Lowerer<'_> {
             }
             Ok(())
         })?;
-        let select = Select { sources, filter, grouping, distinct: query.select.distinct, projection };
+        let select = Select {
+            sources,
+            filter,
+            grouping,
+            distinct: query.select.distinct,
+            projection,
+        };
         Ok((select, order, ranking))
     }
 
@@ -62,7 +72,9 @@ impl Lowerer<'_> {
     pub(super) fn inner(&mut self, query: &Query) -> Lowered<Select> {
         self.nested(|lowerer| {
             if query.order_by.is_some() || query.page.is_some() || query.select.top.is_some() {
-                return Err(SqlError::plain("ORDER BY, TOP and OFFSET LIMIT are not supported in subqueries."));
+                return Err(SqlError::plain(
+                    "ORDER BY, TOP and OFFSET LIMIT are not supported in subqueries.",
+                ));
             }
             let (names, depth) = (lowerer.scope.len(), lowerer.depth);
             let group = lowerer.group.take();
@@ -76,10 +88,20 @@ impl Lowerer<'_> {
 
     fn inner_parts(&mut self, query: &Query) -> Lowered<Select> {
         let sources = self.sources(query)?;
-        let filter = query.filter.iter().flat_map(conjuncts).map(|condition| self.expression(condition));
+        let filter = query
+            .filter
+            .iter()
+            .flat_map(conjuncts)
+            .map(|condition| self.expression(condition));
         let filter = filter.collect::<Lowered<Vec<_>>>()?;
         let (grouping, projection) = self.grouped(query, &mut |_| Ok(()))?;
-        Ok(Select { sources, filter, grouping, distinct: query.select.distinct, projection })
+        Ok(Select {
+            sources,
+            filter,
+            grouping,
+            distinct: query.select.distinct,
+            projection,
+        })
     }
 
     fn sources(&mut self, query: &Query) -> Lowered<Vec<Source>> {
@@ -96,31 +118,46 @@ impl Lowerer<'_> {
         let lowered = match &source.input {
             Input::Subquery(query) => {
                 let select = Box::new(self.inner(query)?);
-                if source.iterate { Source::RowElements(select) } else { Source::Rows(select) }
+                if source.iterate {
+                    Source::RowElements(select)
+                } else {
+                    Source::Rows(select)
+                }
             }
             Input::Path { root, steps } => {
                 // A name that nobody bound is the container, whatever it is called.
                 let place = self.find(&root.name).unwrap_or(Place::Level(0));
-                let Place::Level(level) = place else { return Ok(Some(Source::Value(Node::UNDEFINED))) };
+                let Place::Level(level) = place else {
+                    return Ok(Some(Source::Value(Node::UNDEFINED)));
+                };
                 let name = alias.or_else(|| match steps.last() {
                     None => Some(root.name.clone()),
                     Some(AstStep::Member(name)) => Some(name.clone()),
                     Some(AstStep::Index(_)) => None,
                 });
                 if steps.is_empty() && !source.iterate && self.find(&root.name).is_none() {
-                    self.scope.push(Bound { name, place: Place::Level(0) });
+                    self.scope.push(Bound {
+                        name,
+                        place: Place::Level(0),
+                    });
                     return Ok(None);
                 }
                 let mut node = self.slot(level);
                 for (place, step) in steps.iter().enumerate() {
                     node = match step {
-                        AstStep::Member(name) if place == 0 && level == 0 => self.item_member(name)?,
+                        AstStep::Member(name) if place == 0 && level == 0 => {
+                            self.item_member(name)?
+                        }
                         AstStep::Member(name) => fold::step(node, Step::Member(name.clone())),
                         AstStep::Index(index) => fold::step(node, Step::Element(*index)),
                     };
                 }
                 self.bind(name);
-                return Ok(Some(if source.iterate { Source::Elements(node) } else { Source::Value(node) }));
+                return Ok(Some(if source.iterate {
+                    Source::Elements(node)
+                } else {
+                    Source::Value(node)
+                }));
             }
         };
         self.bind(alias);
@@ -144,11 +181,20 @@ impl Lowerer<'_> {
             after(self)?;
             return Ok((None, projection));
         }
-        let keys = query.group_by.iter().map(|key| self.expression(key)).collect::<Lowered<Vec<_>>>()?;
+        let keys = query
+            .group_by
+            .iter()
+            .map(|key| self.expression(key))
+            .collect::<Lowered<Vec<_>>>()?;
         let row_scope = self.scope.clone();
         let own = query.from.as_ref().map_or(0, |from| from.sources.len());
         let first_own = self.scope.len().saturating_sub(own);
-        let own_levels = self.scope.iter().skip(first_own).filter(|bound| bound.place != Place::Level(0)).count();
+        let own_levels = self
+            .scope
+            .iter()
+            .skip(first_own)
+            .filter(|bound| bound.place != Place::Level(0))
+            .count();
         let outer_depth = self.depth - own_levels as u32;
         for bound in &mut self.scope[first_own..] {
             bound.place = Place::Gone;
@@ -171,7 +217,13 @@ impl Lowerer<'_> {
             group.aggregates
         });
         rest?;
-        Ok((Some(Grouping { keys, aggregates: aggregates.unwrap_or_default() }), projection?))
+        Ok((
+            Some(Grouping {
+                keys,
+                aggregates: aggregates.unwrap_or_default(),
+            }),
+            projection?,
+        ))
     }
 
     fn projection(&mut self, query: &Query) -> Lowered<Projection> {
@@ -179,8 +231,14 @@ impl Lowerer<'_> {
             AstProjection::Star(span) => {
                 let sources = query.from.as_ref().map_or(0, |from| from.sources.len());
                 match self.scope.last().map(|bound| bound.place) {
-                    Some(Place::Level(level)) if sources == 1 => Ok(Projection::Value(self.slot(level))),
-                    _ => Err(SqlError::new("SC2001", "'SELECT *' needs exactly one source.", *span)),
+                    Some(Place::Level(level)) if sources == 1 => {
+                        Ok(Projection::Value(self.slot(level)))
+                    }
+                    _ => Err(SqlError::new(
+                        "SC2001",
+                        "'SELECT *' needs exactly one source.",
+                        *span,
+                    )),
                 }
             }
             AstProjection::Value(expr) => self.expression(expr).map(Projection::Value),
@@ -220,7 +278,11 @@ impl Lowerer<'_> {
                     node,
                     Node::Call(crate::signatures::BuiltIn::ComponentFullTextScore, ..)
                 );
-                SortKey { node, descending: key.descending.unwrap_or(false), undefined_last: score }
+                SortKey {
+                    node,
+                    descending: key.descending.unwrap_or(false),
+                    undefined_last: score,
+                }
             }
         })
     }
