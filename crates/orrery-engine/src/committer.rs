@@ -70,12 +70,17 @@ pub(crate) enum Work {
     Expire(Vec<DocId>),
     /// History up to and with this position.
     CutHistory(Lsn),
+    /// Items after this one, moved to the current indexing policy.
+    Rebuild { after: Option<DocId>, moved: u64 },
 }
 
 impl Work {
     /// Work that scans must not share its round: a scan sees nothing of what is only decided.
     fn is_alone(&self) -> bool {
-        matches!(self, Self::DeleteKey { .. } | Self::CutHistory(_))
+        matches!(
+            self,
+            Self::DeleteKey { .. } | Self::CutHistory(_) | Self::Rebuild { .. }
+        )
     }
 }
 
@@ -106,9 +111,9 @@ impl Queue {
         !std::mem::replace(&mut state.scheduled, true)
     }
 
-    /// Comes back first in line.
-    fn push_front(&self, queued: Queued) {
-        lock(&self.state).waiting.push_front(queued);
+    /// Long work lines up again behind those who wait.
+    fn push_again(&self, queued: Queued) {
+        lock(&self.state).waiting.push_back(queued);
     }
 
     /// What the next round does; empty when the partition is no longer scheduled.

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use orrery_model::container::ContainerSpec;
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::PartitionKeyRangeId;
+use orrery_model::index::{Composite, Coverage};
 use orrery_model::partition_key::PartitionKeyDefinition;
 use orrery_model::path::{ItemPath, Step};
 use orrery_model::rid::ResourceId;
@@ -111,13 +112,15 @@ impl Container {
 pub struct ContainerState {
     spec: ContainerSpec,
     index: IndexPlan,
+    retired: Vec<IndexPlan>,
     unique: UniqueKeys,
     key_segments: Vec<Vec<String>>,
 }
 
 impl ContainerState {
-    /// Compiles a definition; `index_version` counts the changes of its indexing policy.
-    pub fn new(spec: ContainerSpec, index_version: u32) -> Self {
+    /// Compiles a definition; `index_version` counts the changes of its indexing policy, and some
+    /// items may still have the terms of `retired` ones.
+    pub fn new(spec: ContainerSpec, index_version: u32, retired: Vec<IndexPlan>) -> Self {
         let index = IndexPlan::new(&spec.indexing_policy, index_version);
         let unique = spec
             .unique_keys
@@ -138,6 +141,7 @@ impl ContainerState {
         Self {
             spec,
             index,
+            retired,
             unique,
             key_segments,
         }
@@ -158,16 +162,44 @@ impl ContainerState {
         &self.key_segments
     }
 
-    /// The indexed paths.
+    /// The plan by which items are written.
     pub fn index(&self) -> &IndexPlan {
         &self.index
     }
 
     /// The plan that made an item's terms.
     pub fn index_of(&self, version: u32) -> &IndexPlan {
-        // Until policies are rebuilt in the background there is one plan in a container's life.
-        let _ = version;
-        &self.index
+        let mut plans = self.retired.iter();
+        plans
+            .find(|plan| plan.version() == version)
+            .unwrap_or(&self.index)
+    }
+
+    /// Whether items are being moved to another indexing policy.
+    pub fn is_rebuilding(&self) -> bool {
+        !self.retired.is_empty()
+    }
+
+    /// What of a path a query may rely on: what is indexed for every item, also for those that
+    /// have not yet been moved to the current policy.
+    pub fn coverage(&self, path: &[Step]) -> Coverage {
+        let current = self.index.tree().coverage(path);
+        self.retired.iter().fold(current, |covered, plan| {
+            let own = plan.tree().coverage(path);
+            Coverage {
+                scalars: covered.scalars && own.scalars,
+                nodes: covered.nodes && own.nodes,
+            }
+        })
+    }
+
+    /// The composite indexes that a query may rely on.
+    pub fn composites(&self) -> impl Iterator<Item = &Composite> {
+        let everywhere = |composite: &&Composite| {
+            let mut plans = self.retired.iter();
+            plans.all(|plan| plan.tree().composites().contains(composite))
+        };
+        self.index.tree().composites().iter().filter(everywhere)
     }
 
     /// Whether the all-versions change feed is kept.

@@ -1,6 +1,6 @@
 //! The engine: one account over one store. Cheap to clone, shared by all threads.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use orrery_model::charge::{Profile, ReadCost};
 use orrery_model::container::ContainerSpec;
@@ -70,6 +70,8 @@ struct Inner {
     committer: Committer,
     account: Account,
     catalog: CatalogState,
+    /// Held by whoever reads, changes and writes a container's record.
+    records: Mutex<()>,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
 }
 
@@ -117,6 +119,7 @@ impl Engine {
                 committer,
                 account,
                 catalog,
+                records: Mutex::new(()),
                 containers,
             }),
         })
@@ -128,6 +131,13 @@ impl Engine {
 
     pub(crate) fn committer(&self) -> &Committer {
         &self.inner.committer
+    }
+
+    pub(crate) fn records(&self) -> MutexGuard<'_, ()> {
+        self.inner
+            .records
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The account's own part, for the catalog.
@@ -220,6 +230,7 @@ impl Engine {
             alt_path: draft.alt_path,
             spec: draft.spec.to_value().into_owned(),
             index_version: 1,
+            retired: Vec::new(),
             version: 1,
             next_range: records.len() as u32,
             ranges: records,
@@ -237,26 +248,6 @@ impl Engine {
             .unwrap_or_else(PoisonError::into_inner);
         containers.insert((record.database, record.container), Arc::clone(&container));
         Ok(container)
-    }
-
-    /// Gives a container another definition, in one commit with the caller's `writes`.
-    pub fn redefine_container(
-        &self,
-        container: &Container,
-        spec: ContainerSpec,
-        mut writes: Writes,
-    ) -> Result<(), Error> {
-        let key = MapRecord::key(container.database(), container.number());
-        let value = self.account().get(&key)?.ok_or(Error::NotFound)?;
-        let mut record = MapRecord::decode(&key, &value)?;
-        if spec.indexing_policy != container.state().spec().indexing_policy {
-            record.index_version += 1;
-        }
-        record.spec = spec.to_value().into_owned();
-        writes.put(&key, &record.encode());
-        self.account().commit(writes)?;
-        container.set_state(ContainerState::new(spec, record.index_version));
-        Ok(())
     }
 
     /// Ends containers: their records go with the caller's `writes`, then their parts. Requests
@@ -313,7 +304,7 @@ fn container_of(record: &MapRecord, limits: &Limits) -> Result<Container, Error>
         record.database,
         record.container,
         record.alt_path.clone(),
-        ContainerState::new(record.container_spec(limits)?, record.index_version),
+        record.state(limits)?,
         RangeMap::new(record.version, partitions),
     ))
 }

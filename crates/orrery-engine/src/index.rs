@@ -6,6 +6,18 @@ use orrery_model::container::IndexingPolicy;
 use orrery_model::index::{IndexTree, Terms};
 use orrery_model::value::Value;
 
+/// Whether a write indexes the item (`x-ms-indexing-directive`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum IndexingDirective {
+    /// As the container's policy says.
+    #[default]
+    Default,
+    /// Also where the policy is not automatic.
+    Include,
+    /// Not at all.
+    Exclude,
+}
+
 /// One version of a container's indexing policy, ready for use.
 #[derive(Debug, Clone)]
 pub struct IndexPlan {
@@ -29,20 +41,22 @@ impl IndexPlan {
         self.version
     }
 
-    /// Whether items are indexed without a directive.
-    pub fn automatic(&self) -> bool {
-        self.automatic
-    }
-
     /// What is indexed.
     pub fn tree(&self) -> &IndexTree {
         &self.tree
     }
 
     /// The terms of an item, which must have its `_ts`.
-    pub fn terms(&self, item: &Value<'_>) -> Terms {
+    pub fn terms(&self, item: &Value<'_>, directive: IndexingDirective) -> Terms {
         let mut terms = Terms::new();
-        self.tree.terms(item, &mut terms);
+        let included = match directive {
+            IndexingDirective::Default => self.automatic,
+            IndexingDirective::Include => true,
+            IndexingDirective::Exclude => false,
+        };
+        if included {
+            self.tree.terms(item, &mut terms);
+        }
         terms
     }
 }

@@ -35,6 +35,7 @@ pub mod partition_map;
 pub mod patch;
 pub mod pk_ranges;
 pub mod read;
+pub mod rebuild;
 pub mod submit;
 pub mod write;
 

@@ -47,7 +47,7 @@ impl Engine {
                     }
                     let work = Work::Expire(docids);
                     let answer = self.work(&container, partition, work)?;
-                    let WriteOutcome::Removed { items } = answer.value else {
+                    let WriteOutcome::Maintained { items } = answer.value else {
                         break;
                     };
                     if items == 0 {

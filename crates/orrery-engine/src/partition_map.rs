@@ -13,7 +13,9 @@ use orrery_model::value::{Object, Value};
 use orrery_storage::PartId;
 
 use crate::account::MAP;
+use crate::container::ContainerState;
 use crate::error::Error;
+use crate::index::IndexPlan;
 
 /// A container as it is kept in the account's part.
 #[derive(Debug, Clone)]
@@ -28,6 +30,9 @@ pub struct MapRecord {
     pub spec: Value<'static>,
     /// Changes of the indexing policy so far.
     pub index_version: u32,
+    /// Definitions whose indexing policies some items may still have terms of, with their
+    /// versions.
+    pub retired: Vec<(u32, Value<'static>)>,
     /// Changes of the map so far.
     pub version: u64,
     /// The id of the next new range.
@@ -63,10 +68,19 @@ impl MapRecord {
     /// The record's value.
     pub fn encode(&self) -> Vec<u8> {
         let ranges: Vec<Value<'_>> = self.ranges.iter().map(RangeRecord::to_value).collect();
+        let retired = self.retired.iter().map(|(version, spec)| {
+            let members = [
+                ("version", Value::from(*version)),
+                ("spec", spec.borrowed()),
+            ];
+            Value::Object(Object::from_iter(members))
+        });
+        let retired: Vec<Value<'_>> = retired.collect();
         let record = Object::from_iter([
             ("path", Value::from(self.alt_path.as_str())),
             ("spec", self.spec.borrowed()),
             ("indexVersion", Value::from(self.index_version)),
+            ("retired", Value::Array(retired)),
             ("version", Value::from(self.version)),
             ("nextRange", Value::from(self.next_range)),
             ("ranges", Value::Array(ranges)),
@@ -92,16 +106,39 @@ impl MapRecord {
             alt_path: record.member("path").as_str()?.to_owned(),
             spec: record.member("spec").clone().into_owned(),
             index_version: number("indexVersion")?.try_into().ok()?,
+            retired: record
+                .member("retired")
+                .as_array()?
+                .iter()
+                .map(retired_definition)
+                .collect::<Option<_>>()?,
             version: number("version")?,
             next_range: number("nextRange")?.try_into().ok()?,
             ranges: ranges.map(RangeRecord::from_value).collect::<Option<_>>()?,
         })
     }
 
-    /// The definition.
-    pub fn container_spec(&self, limits: &Limits) -> Result<ContainerSpec, Error> {
-        ContainerSpec::parse(&self.spec, limits).map_err(|_| Error::Damaged("container"))
+    /// What the container serves by.
+    pub fn state(&self, limits: &Limits) -> Result<ContainerState, Error> {
+        let parse = |spec: &Value<'_>| {
+            ContainerSpec::parse(spec, limits).map_err(|_| Error::Damaged("container"))
+        };
+        let retired = self
+            .retired
+            .iter()
+            .map(|(version, spec)| Ok(IndexPlan::new(&parse(spec)?.indexing_policy, *version)))
+            .collect::<Result<_, Error>>()?;
+        Ok(ContainerState::new(
+            parse(&self.spec)?,
+            self.index_version,
+            retired,
+        ))
     }
+}
+
+fn retired_definition(value: &Value<'_>) -> Option<(u32, Value<'static>)> {
+    let version = u32::try_from(value.member("version").as_i64()?).ok()?;
+    Some((version, value.member("spec").clone().into_owned()))
 }
 
 impl RangeRecord {

@@ -23,6 +23,7 @@ use orrery_model::rid::ResourceId;
 use orrery_storage::StoredBytes;
 
 use crate::error::Error;
+pub use crate::index::IndexingDirective;
 use crate::layout::record::ItemTag;
 
 /// An item as a request names it.
@@ -32,18 +33,6 @@ pub enum ItemRef {
     Id(String),
     /// By its resource id.
     Rid(ResourceId),
-}
-
-/// Whether a write indexes the item (`x-ms-indexing-directive`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum IndexingDirective {
-    /// As the container's policy says.
-    #[default]
-    Default,
-    /// Also where the policy is not automatic.
-    Include,
-    /// Not at all.
-    Exclude,
 }
 
 /// The headers of a write that are conditions.
@@ -257,9 +246,14 @@ pub enum WriteOutcome {
     Item(ItemOutcome),
     /// Of a batch. Also a batch with failed operations is a success of the request (207).
     Batch(BatchOutcome),
-    /// Of a delete by partition key, or of the engine's own cleaning.
+    /// Of a delete by partition key.
     Removed {
         /// How many items there were.
+        items: u64,
+    },
+    /// Of the engine's own work.
+    Maintained {
+        /// How many items it changed.
         items: u64,
     },
 }

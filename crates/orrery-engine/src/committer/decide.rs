@@ -20,6 +20,9 @@ use crate::write::{BatchOutcome, OperationResult, WriteOutcome};
 /// Items that a delete by partition key, or entries that a cut of history, removes in one round.
 const REMOVALS: usize = 500;
 
+/// Items that a rebuild of the index looks at in one round.
+const REBUILD_ROWS: usize = 200;
+
 /// A write with its answer, not yet told.
 pub(super) struct Decided {
     pub done: Done,
@@ -116,7 +119,7 @@ impl<'d> Decider<'d> {
                 let removed = self.remove(container, &state, &docids, HistoryKind::Expire);
                 let (items, charge) = removed.map_err(|error| self.failure(error))?;
                 Ok(Progress::Finished(
-                    self.answer(WriteOutcome::Removed { items }, charge),
+                    self.answer(WriteOutcome::Maintained { items }, charge),
                 ))
             }
             Work::DeleteKey {
@@ -125,6 +128,9 @@ impl<'d> Decider<'d> {
                 charge,
             } => self
                 .delete_key(container, &state, key, removed, charge)
+                .map_err(|error| self.failure(error)),
+            Work::Rebuild { after, moved } => self
+                .rebuild(container, &state, after, moved)
                 .map_err(|error| self.failure(error)),
             Work::CutHistory(up_to) => self.cut_history(up_to).map_err(|error| self.failure(error)),
         }
@@ -342,6 +348,32 @@ impl<'d> Decider<'d> {
         ))
     }
 
+    /// Moves items to the current indexing policy. To clients nothing changes, so the position
+    /// stays.
+    fn rebuild(
+        &mut self,
+        container: &Container,
+        state: &ContainerState,
+        after: Option<DocId>,
+        moved: u64,
+    ) -> Result<Progress<Answer<WriteOutcome>>, Error> {
+        let mut scan = Scan::prefix([family::ITEM]).max_rows(REBUILD_ROWS);
+        scan.resume = after.map(keys::item);
+        let page = self.overlay.below().scan(&scan)?;
+        let transaction = self.transaction(container, state);
+        let (mut after, mut moved) = (after, moved);
+        for row in &page.rows {
+            let docid = keys::docid_of_item(&row.key).ok_or(Error::Damaged("item key"))?;
+            moved += u64::from(transaction.reindex(&mut self.overlay, docid, &row.value)?);
+            after = Some(docid);
+        }
+        if page.resume.is_some() {
+            return Ok(Progress::GoesOn(Box::new(Work::Rebuild { after, moved })));
+        }
+        let value = WriteOutcome::Maintained { items: moved };
+        Ok(Progress::Finished(self.answer(value, Charge::ZERO)))
+    }
+
     /// Drops old history. A position is moved but not used up: nothing changes for readers
     /// within the retention.
     fn cut_history(&mut self, up_to: Lsn) -> Result<Progress<Answer<WriteOutcome>>, Error> {
@@ -357,7 +389,7 @@ impl<'d> Decider<'d> {
         self.overlay.counters.history_cut = self.overlay.counters.history_cut.max(up_to);
         let items = page.rows.len() as u64;
         Ok(Progress::Finished(
-            self.answer(WriteOutcome::Removed { items }, Charge::ZERO),
+            self.answer(WriteOutcome::Maintained { items }, Charge::ZERO),
         ))
     }
 }

@@ -80,7 +80,7 @@ impl Round<'_> {
         let Open { txn, head, known } = open;
         let outcome = self.decide(&*txn, state, known, waiting);
         if let Some(again) = outcome.again {
-            self.partition.queue.push_front(again);
+            self.partition.queue.push_again(again);
         }
         let (lsn, counters) = (outcome.state.lsn, outcome.state.counters);
         let decided = outcome.decided;
@@ -219,7 +219,7 @@ fn first_keys(waiting: &[Queued]) -> Vec<Vec<u8>> {
                 }
             }
             Work::Expire(docids) => keys.extend(docids.iter().map(|&docid| keys::item(docid))),
-            Work::DeleteKey { .. } | Work::CutHistory(_) => {}
+            Work::DeleteKey { .. } | Work::CutHistory(_) | Work::Rebuild { .. } => {}
         }
     }
     keys.sort_unstable();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0   format      u8   1
-//! 1   flags       u8   bit 0: the indexing directive excluded the item from the index
+//! 1   indexing    u8   the directive of its last write: 0 default, 1 include, 2 exclude
 //! 2   lsn         u64  of the item's last write
 //! 10  ordinal     u16  of that write in its transaction
 //! 12  _ts         u64  seconds
@@ -22,10 +22,10 @@ use orrery_model::ids::{ActivityId, DocId, Etag, Lsn};
 
 use super::keys::Ordinal;
 use crate::error::Error;
+use crate::index::IndexingDirective;
 
 const FORMAT: u8 = 1;
 const FIXED: usize = 50;
-const NOT_INDEXED: u8 = 1;
 
 /// The 128 bits of an `_etag`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,8 +61,8 @@ pub struct Header {
     pub policy: u32,
     /// Length of the user's own JSON.
     pub user_bytes: u32,
-    /// Whether the item has index terms.
-    pub indexed: bool,
+    /// Whether it is indexed.
+    pub indexing: IndexingDirective,
 }
 
 /// A stored item, borrowed from the store's value.
@@ -97,7 +97,12 @@ impl<'a> ItemRecord<'a> {
             tag: ItemTag(u128::from_be_bytes(array(fixed, 24)?)),
             policy: u32::from_be_bytes(array(fixed, 40)?),
             user_bytes: u32::from_be_bytes(array(fixed, 44)?),
-            indexed: fixed[1] & NOT_INDEXED == 0,
+            indexing: match fixed[1] {
+                0 => IndexingDirective::Default,
+                1 => IndexingDirective::Include,
+                2 => IndexingDirective::Exclude,
+                _ => return None,
+            },
         };
         Some(Self { header, epk, json })
     }
@@ -127,8 +132,21 @@ pub fn expiry(ts: u64, own: i32, container_default: Option<i32>) -> Option<u64> 
 /// the commit knows. `members` is the item's canonical text without its closing brace.
 pub fn encode(header: &Header, epk: &[u8], members: &[u8], rid: &str, self_link: &str) -> Vec<u8> {
     let mut value = Vec::with_capacity(FIXED + epk.len() + members.len() + 230);
+    write_fixed(&mut value, header);
+    value.extend_from_slice(&(epk.len() as u16).to_be_bytes());
+    value.extend_from_slice(epk);
+    value.extend_from_slice(members);
+    write_system_properties(&mut value, header, rid, self_link, members.len() > 1);
+    value
+}
+
+fn write_fixed(value: &mut Vec<u8>, header: &Header) {
     value.push(FORMAT);
-    value.push(if header.indexed { 0 } else { NOT_INDEXED });
+    value.push(match header.indexing {
+        IndexingDirective::Default => 0,
+        IndexingDirective::Include => 1,
+        IndexingDirective::Exclude => 2,
+    });
     value.extend_from_slice(&header.lsn.0.to_be_bytes());
     value.extend_from_slice(&header.ordinal.to_be_bytes());
     value.extend_from_slice(&header.ts.to_be_bytes());
@@ -136,11 +154,14 @@ pub fn encode(header: &Header, epk: &[u8], members: &[u8], rid: &str, self_link:
     value.extend_from_slice(&header.tag.0.to_be_bytes());
     value.extend_from_slice(&header.policy.to_be_bytes());
     value.extend_from_slice(&header.user_bytes.to_be_bytes());
-    value.extend_from_slice(&(epk.len() as u16).to_be_bytes());
-    value.extend_from_slice(epk);
-    value.extend_from_slice(members);
-    write_system_properties(&mut value, header, rid, self_link, members.len() > 1);
-    value
+}
+
+/// The stored value of an item with another header.
+pub fn with_header(value: &[u8], header: &Header) -> Vec<u8> {
+    let mut new = Vec::with_capacity(value.len());
+    write_fixed(&mut new, header);
+    new.extend_from_slice(value.get(new.len()..).unwrap_or_default());
+    new
 }
 
 // In the service's order (protocol: section 1.1).

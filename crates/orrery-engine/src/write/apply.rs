@@ -116,8 +116,8 @@ impl Transaction<'_> {
                     limits: self.limits,
                     now: self.ts,
                 };
-                let indexed = found.1.header().indexed;
-                let item = patching::patched(&preparation, found.1.json(), indexed, document)?;
+                let indexing = found.1.header().indexing;
+                let item = patching::patched(&preparation, found.1.json(), indexing, document)?;
                 if item.epk != operation.epk {
                     return Err(Error::PartitionKeyMismatch);
                 }
@@ -239,11 +239,8 @@ impl Transaction<'_> {
             .ok_or(Error::Damaged("item"))?
             .to_owned();
         let header = stored.header();
-        let terms = if header.indexed {
-            self.state.index_of(header.policy).terms(&item)
-        } else {
-            Terms::new()
-        };
+        let plan = self.state.index_of(header.policy);
+        let terms = plan.terms(&item, header.indexing);
         let unique = self.state.unique().of(&item);
         drop(item);
         Ok(Old {
@@ -285,7 +282,10 @@ impl Transaction<'_> {
         let item = &*self.at_this_second(item)?;
         // That every write changes `_ts` is part of its price.
         let same_second = old.stored.header().ts == self.ts;
-        let own_terms = if item.indexed && !same_second { 2 } else { 0 };
+        let own_terms = match same_second {
+            true => 0,
+            false => usize::from(!old.terms.is_empty()) + usize::from(!item.terms.is_empty()),
+        };
         let changed = old
             .terms
             .difference(&item.terms)
@@ -306,14 +306,13 @@ impl Transaction<'_> {
         })
     }
 
-    /// The item with the terms of the second in which it is really written.
+    /// The item with the terms of the second and the policy by which it is really written.
     fn at_this_second<'i>(&self, item: &'i PreparedItem) -> Result<Cow<'i, PreparedItem>, Error> {
-        if item.ts == self.ts {
+        if item.ts == self.ts && item.policy == self.state.index().version() {
             return Ok(Cow::Borrowed(item));
         }
         let mut item = item.clone();
         item.move_to(self.ts, self.state.index())?;
-        item.policy = self.state.index().version();
         Ok(Cow::Owned(item))
     }
 
@@ -363,7 +362,7 @@ impl Transaction<'_> {
             tag: ItemTag::new(self.salt, self.lsn, ordinal),
             policy: item.policy,
             user_bytes: item.user_bytes() as u32,
-            indexed: item.indexed,
+            indexing: item.indexing,
         };
         let rid = ResourceId::document(
             self.container.database_number(),
@@ -508,6 +507,40 @@ impl Transaction<'_> {
         let charge = self.profile.delete(bytes, old.terms.charged());
         self.remove(overlay, docid, &old, kind);
         Ok(charge)
+    }
+
+    /// Gives an item the terms of the current policy; answers whether it had others. Its version
+    /// stays, for its text does.
+    pub fn reindex(
+        &self,
+        overlay: &mut Overlay<'_>,
+        docid: DocId,
+        value: &StoredBytes,
+    ) -> Result<bool, Error> {
+        let old = self.old(StoredItem::decode(value.clone())?)?;
+        let plan = self.state.index();
+        let mut header = *old.stored.header();
+        if header.policy == plan.version() {
+            return Ok(false);
+        }
+        let item = json::parse(old.stored.json()).map_err(|_| Error::Damaged("item"))?;
+        let terms = plan.terms(&item, header.indexing);
+        header.policy = plan.version();
+        overlay.put(
+            keys::item(docid),
+            record::with_header(value, &header).as_slice().into(),
+        );
+        put_terms(overlay, docid, &terms, Some(&old));
+        let (before, after) = (index_bytes(&old.terms), index_bytes(&terms));
+        let epk = EffectivePartitionKey::from_bytes(old.stored.epk().to_vec());
+        let size = old.stored.stored_bytes() + after;
+        overlay
+            .writes
+            .put(&keys::key(&epk, docid), &size.to_be_bytes());
+        let counters = &mut overlay.counters;
+        counters.index_bytes = (counters.index_bytes + after).saturating_sub(before);
+        overlay.resize(epk.as_bytes(), after as i64 - before as i64);
+        Ok(true)
     }
 
     fn check_logical_size(

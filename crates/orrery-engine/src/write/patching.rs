@@ -15,7 +15,7 @@ use crate::patch::{PatchDocument, condition};
 pub fn patched(
     preparation: &Preparation<'_>,
     stored: &[u8],
-    indexed: bool,
+    indexing: IndexingDirective,
     document: &PatchDocument,
 ) -> Result<PreparedItem, Error> {
     let mut item = json::parse(stored)
@@ -33,11 +33,6 @@ pub fn patched(
             preparation.limits.nesting
         )));
     }
-    let indexing = if indexed {
-        IndexingDirective::Include
-    } else {
-        IndexingDirective::Exclude
-    };
     preparation.value(item, None, indexing)
 }
 

@@ -35,7 +35,7 @@ pub struct PreparedItem {
     /// Its own time to live; 0 for none.
     pub ttl: i32,
     /// Whether it is indexed.
-    pub indexed: bool,
+    pub indexing: IndexingDirective,
     /// Version of the plan that made the terms.
     pub policy: u32,
 }
@@ -285,24 +285,15 @@ impl Preparation<'_> {
         }
         let ttl = item_ttl(&item).map_err(|error| Error::bad_request(error.to_string()))?;
         let plan = self.state.index();
-        let indexed = match indexing {
-            IndexingDirective::Default => plan.automatic(),
-            IndexingDirective::Include => true,
-            IndexingDirective::Exclude => false,
-        };
         Ok(PreparedItem {
             id,
             epk: self.definition().effective(&own_key),
             members: text,
             unique: self.state.unique().of(&item),
-            terms: if indexed {
-                terms_at(plan, item, self.now)
-            } else {
-                Terms::new()
-            },
+            terms: terms_at(plan, item, self.now, indexing),
             ts: self.now,
             ttl: ttl.unwrap_or_default(),
-            indexed,
+            indexing,
             policy: plan.version(),
         })
     }
@@ -315,23 +306,23 @@ impl Preparation<'_> {
 }
 
 /// The terms of an item that is written in that second.
-fn terms_at(plan: &IndexPlan, mut item: Value<'_>, ts: u64) -> Terms {
+fn terms_at(plan: &IndexPlan, mut item: Value<'_>, ts: u64, indexing: IndexingDirective) -> Terms {
     if let Some(members) = item.as_object_mut() {
         members.insert("_ts", ts);
     }
-    plan.terms(&item)
+    plan.terms(&item, indexing)
 }
 
 impl PreparedItem {
-    /// Moves the item to another second: the clock went on since it was prepared.
+    /// Moves the item to another second or indexing policy: the clock went on, or the container
+    /// changed, since it was prepared.
     pub fn move_to(&mut self, ts: u64, plan: &IndexPlan) -> Result<(), Error> {
         self.ts = ts;
-        if self.indexed {
-            let text = [self.members.as_slice(), b"}"].concat();
-            // We wrote the text ourselves.
-            let item = json::parse(&text).map_err(|_| Error::Damaged("prepared item"))?;
-            self.terms = terms_at(plan, item, ts);
-        }
+        self.policy = plan.version();
+        let text = [self.members.as_slice(), b"}"].concat();
+        // We wrote the text ourselves.
+        let item = json::parse(&text).map_err(|_| Error::Damaged("prepared item"))?;
+        self.terms = terms_at(plan, item, ts, self.indexing);
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 mod catalog;
 mod change_feed;
 mod harness;
+mod index;
 mod items;
 mod random;
 mod recovery;
