@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, HeaderValue};
 use libfuzzer_sys::fuzz_target;
-use orrery_gateway::auth::{Authenticator, Identity, Key, Keys, Signed};
+use orrery_gateway::auth::{Authenticator, EMULATOR_KEY, Identity, Key, Keys, Signed};
 
 fuzz_target!(|input: (&[u8], &[u8])| {
     let (authorization, date) = input;
@@ -15,7 +15,7 @@ fuzz_target!(|input: (&[u8], &[u8])| {
             headers.insert(name, value);
         }
     }
-    let key = Key::parse(orrery_gateway::auth::EMULATOR_KEY).expect("a key");
+    let key: Key = EMULATOR_KEY.parse().expect("a key");
     let authenticator = Authenticator::new(Keys::single(key), false);
     let signed = Signed {
         verb: "get",
