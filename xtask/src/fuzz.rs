@@ -18,7 +18,7 @@ pub struct Options {
 /// Runs the targets one after another.
 pub fn run(options: &Options) -> Result<()> {
     let folder = paths::repository().join("fuzz");
-    nightly()?;
+    let host = nightly_host()?;
     let mut targets: Vec<String> = std::fs::read_dir(folder.join("fuzz_targets"))?
         .filter_map(|entry| {
             Some(
@@ -39,7 +39,8 @@ pub fn run(options: &Options) -> Result<()> {
     let build = paths::target().join("fuzz");
     let mut command = Command::new("cargo");
     command
-        .args(["+nightly", "build", "--release"])
+        // Naming the host keeps the counters out of build scripts.
+        .args(["+nightly", "build", "--release", "--target", &host])
         .current_dir(&folder)
         .env("CARGO_TARGET_DIR", &build)
         .env("RUSTFLAGS", SANITIZER);
@@ -48,7 +49,7 @@ pub fn run(options: &Options) -> Result<()> {
     for target in &targets {
         let corpus = paths::installed(&format!("fuzz-corpus/{target}"))?;
         let findings = paths::installed("fuzz-findings")?;
-        let mut command = Command::new(build.join("release").join(target));
+        let mut command = Command::new(build.join(&host).join("release").join(target));
         command
             .arg(&corpus)
             .args(seeds(target))
@@ -84,24 +85,26 @@ pub fn run(options: &Options) -> Result<()> {
 /// What makes the compiler count the edges that an input reaches, as libFuzzer expects.
 const SANITIZER: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
-    -Cllvm-args=-sanitizer-coverage-trace-compares -Clink-dead-code -Ccodegen-units=1 \
-    -Cdebug-assertions";
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions";
 
 fn seeds(target: &str) -> Option<std::path::PathBuf> {
     let folder = paths::repository().join("fuzz/seeds").join(target);
     folder.is_dir().then_some(folder)
 }
 
-fn nightly() -> Result<()> {
-    let output = Command::new("cargo")
-        .args(["+nightly", "--version"])
+/// The machine that the nightly compiler builds for.
+fn nightly_host() -> Result<String> {
+    let output = Command::new("rustc")
+        .args(["+nightly", "--version", "--verbose"])
         .output()
-        .context("cannot start cargo")?;
-    if output.status.success() {
-        return Ok(());
+        .context("cannot start rustc")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let host = text.lines().find_map(|line| line.strip_prefix("host: "));
+    match host {
+        Some(host) if output.status.success() => Ok(host.to_owned()),
+        _ => bail!(
+            "fuzzing needs the nightly compiler (for its coverage counters), which is not installed: \
+             `rustup toolchain install nightly --profile minimal`"
+        ),
     }
-    bail!(
-        "fuzzing needs the nightly compiler (for its coverage counters), which is not installed: \
-         `rustup toolchain install nightly --profile minimal`"
-    )
 }
