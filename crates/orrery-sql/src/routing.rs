@@ -9,7 +9,7 @@ mod constant;
 mod interval;
 mod ranges;
 
-pub use constant::{Fold, literal};
+pub use constant::{Fold, constant, literal};
 pub use interval::{Bound, Interval};
 pub use ranges::{KeySpan, PlanRange, epk_ranges, key_spans};
 
@@ -29,8 +29,8 @@ pub enum KeyFilter {
     Keys(Vec<PartitionKey>),
 }
 
-/// The keys that a query concerns. `fold` computes constant expressions; [`literal`] with the
-/// parameters of the request is enough for plain values.
+/// The keys that a query concerns. `fold` computes constant expressions: [`constant`] all of them,
+/// [`literal`] those that are plain values.
 pub fn key_filter(query: &Query, fold: Fold<'_>, definition: &PartitionKeyDefinition) -> KeyFilter {
     match boxes::of_query(query, fold, definition) {
         Boxes::All => KeyFilter::Unconstrained,

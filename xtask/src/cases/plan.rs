@@ -7,7 +7,7 @@ use orrery_sql::environment::{DistanceFunction, Environment, Parameters, Surface
 use orrery_sql::errors::SqlErrors;
 use orrery_sql::parser::parse;
 use orrery_sql::plan::{Features, PlanContext, PlanInfo, QueryPlan, plan};
-use orrery_sql::routing::{KeyFilter, KeySpan, key_filter, literal};
+use orrery_sql::routing::{KeyFilter, KeySpan, constant, key_filter};
 use serde_json::{Map, Value, json};
 
 use super::Outcome;
@@ -131,7 +131,7 @@ pub fn make_plan(case: &Value, text: &str) -> Result<QueryPlan, SqlErrors> {
         environment: &environment,
         features: old.then(|| Features::parse(features)),
         limits,
-        fold: &|expr| literal(expr, &parameters),
+        fold: &|expr| constant(expr, &parameters, &environment),
     };
     plan(text, &query, &context)
 }
@@ -140,7 +140,12 @@ fn check_filter(case: &Value, text: &str, expected: &Value) -> Result<(), String
     let query = parse(text).map_err(|errors| errors.body())?;
     let definition = definition(case).ok_or("no definition")?;
     let parameters = parameters(case);
-    let filter = key_filter(&query, &|expr| literal(expr, &parameters), &definition);
+    let environment = environment(case);
+    let filter = key_filter(
+        &query,
+        &|expr| constant(expr, &parameters, &environment),
+        &definition,
+    );
     let found = match &filter {
         KeyFilter::Unconstrained => json!({"type": "unconstrained"}),
         KeyFilter::Contradictory => json!({"type": "contradictory"}),

@@ -78,18 +78,23 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// What must hold for `expr` to be true.
     fn boxes(&self, expr: &Expr) -> Boxes {
-        if let Some(value) = (self.fold)(expr) {
-            return if value == Value::Bool(true) {
-                Boxes::All
-            } else {
-                Boxes::Some(Vec::new())
-            };
-        }
         match &expr.kind {
             ExprKind::Binary(BinaryOp::And, left, right) => {
                 and(self.boxes(left), self.boxes(right))
             }
             ExprKind::Binary(BinaryOp::Or, left, right) => or(self.boxes(left), self.boxes(right)),
+            // Constants decide without a key.
+            _ => match (self.fold)(expr) {
+                Some(Value::Bool(true)) => Boxes::All,
+                Some(_) => Boxes::Some(Vec::new()),
+                None => self.test(expr),
+            },
+        }
+    }
+
+    /// What must hold for a condition that is neither AND nor OR nor constant.
+    fn test(&self, expr: &Expr) -> Boxes {
+        match &expr.kind {
             ExprKind::Binary(op, left, right) => self
                 .comparison(*op, left, right)
                 .or_else(|| self.comparison(mirrored(*op)?, right, left))

@@ -1,11 +1,21 @@
 //! Expressions without an item.
 
 use crate::ast::{Expr, ExprKind, UnaryOp};
-use crate::environment::Parameters;
+use crate::environment::{Environment, Parameters};
+use crate::program;
 use orrery_model::value::{Number, Object, Value};
 
 /// Computes an expression that reads no item; `None` when it does, or cannot be computed.
 pub type Fold<'a> = &'a dyn Fn(&Expr) -> Option<Value<'static>>;
+
+/// The value of any expression that reads no item: the `fold` of a request.
+pub fn constant(
+    expr: &Expr,
+    parameters: &Parameters,
+    environment: &Environment,
+) -> Option<Value<'static>> {
+    literal(expr, parameters).or_else(|| program::constant(expr, parameters, environment))
+}
 
 /// The value of an expression made of literals, parameters and constructors only. Unknown
 /// parameters are no constants: whoever runs the query refuses them.

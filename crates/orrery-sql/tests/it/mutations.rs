@@ -7,7 +7,7 @@ use orrery_sql::environment::{Environment, Parameters};
 use orrery_sql::parser::parse;
 use orrery_sql::plan::{PlanContext, plan};
 use orrery_sql::printer::Printer;
-use orrery_sql::routing::{key_filter, literal};
+use orrery_sql::routing::{constant, key_filter};
 
 /// A small generator, the same in every run.
 struct Chance(u64);
@@ -120,13 +120,14 @@ fn run_everything(text: &str, definition: &PartitionKeyDefinition) {
         ),
     }
     let parameters = Parameters::default();
+    let environment = Environment::default();
     let context = PlanContext {
         definition: Some(definition),
         parameters: &parameters,
-        environment: &Environment::default(),
+        environment: &environment,
         features: None,
         limits: QueryLimits::default(),
-        fold: &|expr| literal(expr, &parameters),
+        fold: &|expr| constant(expr, &parameters, &environment),
     };
     if let Ok(plan) = plan(text, &query, &context) {
         orrery_model::json::parse(plan.to_json().as_bytes()).expect("a plan is JSON");
