@@ -107,5 +107,5 @@ impl<'e> ItemText<'e> {
 
 /// Stored text is canonical: what cannot be read is treated as absent.
 fn read(text: &[u8]) -> Value<'_> {
-    json::parse(text).unwrap_or(Value::Undefined)
+    json::project(text, &json::PathTree::All)
 }

@@ -204,7 +204,7 @@ pub(crate) fn each_child<'n>(node: &'n Node, visit: &mut dyn FnMut(&'n Node)) {
             visit(&sides.1);
         }
         Node::And(list) | Node::Or(list) | Node::Array(list) | Node::Call(_, _, list) => {
-            list.iter().for_each(visit)
+            list.iter().for_each(visit);
         }
         Node::Conditional(parts) | Node::Between(parts) => {
             visit(&parts.0);

@@ -1,5 +1,9 @@
 //! Tests of the query language through its public interface.
 #![allow(clippy::print_stderr)] // a skipped test says so
 
+mod logic;
 mod mutations;
+mod pipeline;
+mod program;
+mod run;
 mod shared;
