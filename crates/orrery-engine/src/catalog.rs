@@ -31,6 +31,7 @@ use crate::error::Error;
 use record::{RECORD, Record};
 use tree::Tree;
 
+pub use feeds::{QuerySpec, ResourceFeed};
 pub use offers::OfferMigration;
 
 /// The headers of a metadata request that matter here.

@@ -50,14 +50,16 @@ impl Gateway {
         let call = exchange.call;
         let path = ResourcePath::parse(call.head.uri.path()).map_err(GatewayError::from)?;
         let identity = self.identify(call, &path)?;
-        let operation = classify(&call.head.method, &path, &exchange.headers)?;
-        exchange.headers.check_consistency(self.config.consistency)?;
+        let operation = classify(&call.head.method, &path, exchange.headers)?;
+        exchange
+            .headers
+            .check_consistency(self.config.consistency)?;
         match identity {
             Identity::Owner => {}
             Identity::Reader if operation.is_read() => {}
             Identity::Reader => return Err(GatewayError::NotPermitted.into()),
             Identity::Bearer(token) => {
-                access::check(&self.engine, &token, &path, operation, &exchange.headers)?;
+                access::check(&self.engine, &token, &path, operation)?;
             }
         }
         operations::run(exchange, path, operation).await
@@ -68,7 +70,11 @@ impl Gateway {
         let verb = lower_verb(&call.head.method);
         let link = path.signing_link();
         let resource_type = path.signing_type();
-        let canonical = Signed { verb, resource_type, link: &link };
+        let canonical = Signed {
+            verb,
+            resource_type,
+            link: &link,
+        };
         let headers = &call.head.headers;
         let now = self.now();
         let failure = match self.authenticator.identify(headers, canonical, now) {
@@ -77,16 +83,27 @@ impl Gateway {
         };
         let others = [
             // A path of rids that is signed like one of names.
-            path.is_rid_based().then(|| (resource_type, path.owner_link())),
+            path.is_rid_based()
+                .then(|| (resource_type, path.owner_link())),
             // Signed as it stands in the request line, escapes included.
-            call.head.uri.path().contains('%').then(|| (resource_type, raw_link(call, path))),
+            call.head
+                .uri
+                .path()
+                .contains('%')
+                .then(|| (resource_type, raw_link(call, path))),
             // Python signs a delete by partition key with a type of its own.
             path.operation().map(|_| ("partitionkey", link.clone())),
             // Addresses are signed for the path that they resolve.
-            (path.kind() == ResourceKind::Address).then(|| resolved(call)).flatten(),
+            (path.kind() == ResourceKind::Address)
+                .then(|| resolved(call))
+                .flatten(),
         ];
         for (resource_type, link) in others.into_iter().flatten() {
-            let signed = Signed { verb, resource_type, link: &link };
+            let signed = Signed {
+                verb,
+                resource_type,
+                link: &link,
+            };
             if let Ok(identity) = self.authenticator.identify(headers, signed, now) {
                 return Ok(identity);
             }
@@ -123,7 +140,9 @@ impl Handler for Gateway {
             Refusal::BodyTimeout => GatewayError::Timeout,
             Refusal::BodyBroken => GatewayError::Body("It is incomplete.".to_owned()),
         };
-        Problem::from(error).into_reply(&activity, head.uri.path()).into_response(&activity, false)
+        Problem::from(error)
+            .into_reply(&activity, head.uri.path())
+            .into_response(&activity, false)
     }
 }
 
@@ -153,10 +172,13 @@ fn raw_link(call: &Call, path: &ResourcePath) -> String {
 /// Type and link of the path in `$resolveFor`.
 fn resolved(call: &Call) -> Option<(&'static str, String)> {
     let query = call.head.uri.query()?;
-    let raw = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("$resolveFor=").or(pair.strip_prefix("%24resolveFor=")))?;
-    let decoded = percent_encoding::percent_decode_str(raw).decode_utf8().ok()?;
+    let raw = query.split('&').find_map(|pair| {
+        pair.strip_prefix("$resolveFor=")
+            .or(pair.strip_prefix("%24resolveFor="))
+    })?;
+    let decoded = percent_encoding::percent_decode_str(raw)
+        .decode_utf8()
+        .ok()?;
     let path = ResourcePath::from_link(&decoded).ok()?;
     Some((path.signing_type(), path.signing_link()))
 }

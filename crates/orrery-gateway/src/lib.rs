@@ -3,10 +3,15 @@
 //! the answer and words the errors.
 //!
 //! Start reading at [`server`] (sockets), then follow one request through
-//! `gateway`, [`request`], [`auth`], `operations` and `respond`.
+//! [`gateway`], [`request`], [`auth`], `operations` and [`respond`].
 
+mod access;
 pub mod auth;
 pub mod config;
+mod explorer;
+pub mod gateway;
 pub mod hybrid_row;
+mod operations;
 pub mod request;
+pub mod respond;
 pub mod server;

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
-use orrery_engine::{Answer, Container, Engine, Error, Failure, WriteOutcome, WriteRequest};
+use orrery_engine::write::{WriteOutcome, WriteRequest};
+use orrery_engine::{Answer, Container, Engine, Error, Failure};
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 use tokio::sync::oneshot;
 
@@ -50,14 +51,18 @@ pub(crate) async fn run(
     match path.kind() {
         ResourceKind::Account => Ok(account::read(&exchange.gateway.config, exchange.call)),
         ResourceKind::Address => Err(GatewayError::Unsupported(
-            "Direct mode is not served here: set the client's connection mode to Gateway.".to_owned(),
+            "Direct mode is not served here: set the client's connection mode to Gateway."
+                .to_owned(),
         )
         .into()),
         ResourceKind::Item | ResourceKind::PartitionKeyRange => {
             in_container(exchange, path, operation).await
         }
         ResourceKind::Container
-            if matches!(operation, Operation::DeletePartitionKey | Operation::Truncate) =>
+            if matches!(
+                operation,
+                Operation::DeletePartitionKey | Operation::Truncate
+            ) =>
         {
             in_container(exchange, path, operation).await
         }
@@ -73,7 +78,7 @@ async fn in_container(
     operation: Operation,
 ) -> Result<Reply, Problem> {
     let engine = &exchange.gateway.engine;
-    let container = engine.container(&path)?;
+    let container = engine.catalog().container(&path)?;
     let owner = owner(&container);
     let call = ContainerCall {
         engine,
@@ -102,7 +107,7 @@ impl ContainerCall<'_> {
                 change_feed::read(self).await
             }
             Operation::ReadFeed => feeds::read(self).await,
-            Operation::Query => query::run(self).await,
+            Operation::Query => query::run(self),
             Operation::QueryPlan => query::plan(self),
             Operation::Batch => batch::execute(self).await,
             Operation::DeletePartitionKey => items::delete_partition_key(self).await,
@@ -132,14 +137,10 @@ impl ContainerCall<'_> {
     /// Hands a write to the partition's committer and waits without holding a thread.
     async fn submit(&self, request: WriteRequest) -> Result<Answer<WriteOutcome>, Problem> {
         let (sender, receiver) = oneshot::channel();
-        self.engine.submit(
-            &self.container,
-            request,
-            Box::new(move |result| {
-                // The client may have gone; the write stands all the same.
-                let _ = sender.send(result);
-            }),
-        );
+        self.engine.submit(&self.container, request, move |result| {
+            // The client may have gone; the write stands all the same.
+            let _ = sender.send(result);
+        });
         match receiver.await {
             Ok(result) => Ok(result?),
             Err(_) => Err(stopped()),
@@ -168,7 +169,7 @@ async fn blocking<T: Send + 'static>(
 
 /// The engine dropped the request: it is shutting down, or a bug ended it.
 fn stopped() -> Problem {
-    Error::Storage("the engine stopped before it answered".to_owned()).into()
+    Error::Unavailable("The engine stopped before it answered.".to_owned()).into()
 }
 
 /// The two paths under which SDKs file session tokens.

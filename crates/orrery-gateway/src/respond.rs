@@ -58,7 +58,11 @@ impl Reply {
     }
 
     /// An answer with a body of another type.
-    pub fn with_body(status: StatusCode, content_type: HeaderValue, body: impl Into<Bytes>) -> Self {
+    pub fn with_body(
+        status: StatusCode,
+        content_type: HeaderValue,
+        body: impl Into<Bytes>,
+    ) -> Self {
         let mut reply = Self::empty(status);
         reply.headers.insert(CONTENT_TYPE, content_type);
         reply.body = body.into();
@@ -133,7 +137,10 @@ impl Reply {
     /// Adds what every response carries. With `head` the body is dropped but its
     /// length still told.
     pub fn into_response(mut self, activity: &ActivityId, head: bool) -> Response {
-        let bodiless = matches!(self.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
+        let bodiless = matches!(
+            self.status,
+            StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
+        );
         let headers = &mut self.headers;
         if !bodiless {
             headers.insert(CONTENT_LENGTH, self.body.len().into());
@@ -148,7 +155,11 @@ impl Reply {
             headers.insert(names::ALT_CONTENT_PATH, owner.alt_path);
             headers.insert(names::CONTENT_PATH, owner.rid);
         }
-        let body = if head || bodiless { Bytes::new() } else { self.body };
+        let body = if head || bodiless {
+            Bytes::new()
+        } else {
+            self.body
+        };
         let mut response = http::Response::new(Full::new(body));
         *response.status_mut() = self.status;
         *response.headers_mut() = self.headers;

@@ -33,10 +33,15 @@ fn endpoint(config: &GatewayConfig, call: &Call) -> String {
     }
     let scheme = if call.secure { "https" } else { "http" };
     // HTTP/2 has the authority in the target, HTTP/1.1 in the Host header.
-    let authority = call.head.uri.authority().map(Authority::as_str).or_else(|| {
-        let host = call.head.headers.get(header::HOST)?.to_str().ok()?;
-        host.parse::<Authority>().is_ok().then_some(host)
-    });
+    let authority = call
+        .head
+        .uri
+        .authority()
+        .map(Authority::as_str)
+        .or_else(|| {
+            let host = call.head.headers.get(header::HOST)?.to_str().ok()?;
+            host.parse::<Authority>().is_ok().then_some(host)
+        });
     format!("{scheme}://{}/", authority.unwrap_or("localhost"))
 }
 
@@ -48,10 +53,15 @@ fn document(config: &GatewayConfig, endpoint: &str) -> String {
         quoted(endpoint)
     );
     let staleness = match config.consistency {
-        Consistency::BoundedStaleness => ",\"maxStalenessPrefix\":100000,\"maxIntervalInSeconds\":300",
+        Consistency::BoundedStaleness => {
+            ",\"maxStalenessPrefix\":100000,\"maxIntervalInSeconds\":300"
+        }
         _ => "",
     };
-    let (name, rid) = (quoted(&account), quoted(&format!("{account}.sql.cosmos.azure.com")));
+    let (name, rid) = (
+        quoted(&account),
+        quoted(&format!("{account}.sql.cosmos.azure.com")),
+    );
     let planner = quoted(QUERY_ENGINE_CONFIGURATION);
     let level = config.consistency.name();
     format!(
@@ -94,7 +104,9 @@ mod tests {
     use crate::auth::{EMULATOR_KEY, Keys};
 
     fn config() -> GatewayConfig {
-        GatewayConfig::new(Keys::single(EMULATOR_KEY.parse().expect("the published key")))
+        GatewayConfig::new(Keys::single(
+            EMULATOR_KEY.parse().expect("the published key"),
+        ))
     }
 
     #[test]
@@ -103,14 +115,30 @@ mod tests {
         let value = json::parse_str(&text).expect("JSON");
         assert_eq!(value.member("id").as_str(), Some("shop"));
         let location = value.member("readableLocations").element(0);
-        assert_eq!(location.member("databaseAccountEndpoint").as_str(), Some("https://shop.example:8081/"));
-        let planner = value.member("queryEngineConfiguration").as_str().expect("a string");
-        assert!(json::parse_str(planner).expect("JSON").member("maxJoinsPerSqlQuery").as_f64() == Some(10.0));
+        assert_eq!(
+            location.member("databaseAccountEndpoint").as_str(),
+            Some("https://shop.example:8081/")
+        );
+        let planner = value
+            .member("queryEngineConfiguration")
+            .as_str()
+            .expect("a string");
+        assert!(
+            json::parse_str(planner)
+                .expect("JSON")
+                .member("maxJoinsPerSqlQuery")
+                .as_f64()
+                == Some(10.0)
+        );
     }
 
     #[test]
     fn an_address_is_no_account_name() {
-        for endpoint in ["http://127.0.0.1:8081/", "http://[::1]:8081/", "http://localhost:1/"] {
+        for endpoint in [
+            "http://127.0.0.1:8081/",
+            "http://[::1]:8081/",
+            "http://localhost:1/",
+        ] {
             assert_eq!(account_name(&config(), endpoint), "localhost", "{endpoint}");
         }
     }

@@ -5,7 +5,8 @@ mod decode;
 mod encode;
 
 use http::{HeaderValue, StatusCode};
-use orrery_engine::{BatchOutcome, Meta, WriteKind, WriteOutcome, WriteRequest};
+use orrery_engine::Meta;
+use orrery_engine::write::{BatchOutcome, WriteKind, WriteOutcome, WriteRequest};
 
 use super::ContainerCall;
 use crate::hybrid_row;
@@ -19,10 +20,13 @@ const MAX_OPERATIONS: usize = 100;
 
 /// Runs a batch.
 pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
-    let headers = &call.headers;
+    let headers = call.headers;
     let binary = call.body.first() == Some(&hybrid_row::VERSION);
-    let operations =
-        if binary { decode::hybrid_row(call.body)? } else { decode::json(call.body)? };
+    let operations = if binary {
+        decode::hybrid_row(call.body)?
+    } else {
+        decode::json(call.body)?
+    };
     if operations.is_empty() || operations.len() > MAX_OPERATIONS {
         return Err(GatewayError::Input(format!(
             "Batch request has {} operations; between 1 and {MAX_OPERATIONS} are allowed.",
@@ -36,7 +40,10 @@ pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> 
         .collect();
     let mut request = WriteRequest::new(
         WriteKind::Batch {
-            operations: operations.into_iter().map(|operation| operation.operation).collect(),
+            operations: operations
+                .into_iter()
+                .map(|operation| operation.operation)
+                .collect(),
             atomic: is_atomic(headers)?,
             continue_on_error: headers.flag(&names::BATCH_CONTINUE_ON_ERROR)?,
         },
@@ -55,7 +62,7 @@ pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> 
 }
 
 /// A batch without the header is atomic when it names a logical partition.
-fn is_atomic(headers: &RequestHeaders<'_>) -> Result<bool, GatewayError> {
+fn is_atomic(headers: RequestHeaders<'_>) -> Result<bool, GatewayError> {
     Ok(match headers.optional_flag(&names::BATCH_ATOMIC)? {
         Some(atomic) => atomic,
         None => headers.raw().contains_key(names::PARTITION_KEY),
@@ -63,11 +70,18 @@ fn is_atomic(headers: &RequestHeaders<'_>) -> Result<bool, GatewayError> {
 }
 
 fn reply(outcome: &BatchOutcome, minimal: &[bool], binary: bool, meta: Meta) -> Reply {
-    let status =
-        if outcome.all_succeeded() { StatusCode::OK } else { StatusCode::MULTI_STATUS };
+    let status = if outcome.all_succeeded() {
+        StatusCode::OK
+    } else {
+        StatusCode::MULTI_STATUS
+    };
     let reply = if binary {
         let body = encode::hybrid_row(outcome, minimal);
-        Reply::with_body(status, HeaderValue::from_static("application/octet-stream"), body)
+        Reply::with_body(
+            status,
+            HeaderValue::from_static("application/octet-stream"),
+            body,
+        )
     } else {
         Reply::json(status, encode::json(outcome, minimal))
     };

@@ -2,10 +2,9 @@
 
 use bytes::Bytes;
 use http::StatusCode;
-use orrery_engine::{
-    Answer, Error, ItemBody, ItemOutcome, ItemRead, ItemRef, ReadOptions, WriteKind, WriteOutcome,
-    WriteRequest,
-};
+use orrery_engine::read::{ReadOptions, ReadOutcome};
+use orrery_engine::write::{ItemBody, ItemOutcome, ItemRef, WriteKind, WriteOutcome, WriteRequest};
+use orrery_engine::{Answer, Error};
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::rid::ResourceId;
 
@@ -16,17 +15,21 @@ use crate::respond::{Reply, names};
 
 /// Reads one item.
 pub(super) fn read(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
-    let headers = &call.headers;
+    let headers = call.headers;
     let key = headers.partition_key()?.ok_or(Error::PartitionKeyMissing)?;
     let item = item_ref(call)?;
     let options = ReadOptions {
-        if_none_match: headers.text(&http::header::IF_NONE_MATCH)?.map(str::to_owned),
+        if_none_match: headers
+            .text(&http::header::IF_NONE_MATCH)?
+            .map(str::to_owned),
         session: headers.session()?,
     };
-    let Answer { value, meta } = call.engine.read_item(&call.container, &key, &item, &options)?;
+    let Answer { value, meta } = call
+        .engine
+        .read_item(&call.container, &key, &item, &options)?;
     Ok(match value {
-        ItemRead::Item(body) => with_item(StatusCode::OK, &body),
-        ItemRead::NotModified(etag) => {
+        ReadOutcome::Item(body) => with_item(StatusCode::OK, body),
+        ReadOutcome::NotModified(etag) => {
             Reply::empty(StatusCode::NOT_MODIFIED).etag(etag.as_str().to_owned())
         }
     }
@@ -38,15 +41,23 @@ pub(super) async fn write(
     call: &ContainerCall<'_>,
     operation: Operation,
 ) -> Result<Reply, Problem> {
-    let headers = &call.headers;
+    let headers = call.headers;
     refuse_triggers(call)?;
     let body = || call.body.to_vec();
     let kind = match operation {
         Operation::Create => WriteKind::Create { body: body() },
         Operation::Upsert => WriteKind::Upsert { body: body() },
-        Operation::Replace => WriteKind::Replace { item: item_ref(call)?, body: body() },
-        Operation::Patch => WriteKind::Patch { item: item_ref(call)?, body: body() },
-        Operation::Delete => WriteKind::Delete { item: item_ref(call)? },
+        Operation::Replace => WriteKind::Replace {
+            item: item_ref(call)?,
+            body: body(),
+        },
+        Operation::Patch => WriteKind::Patch {
+            item: item_ref(call)?,
+            body: body(),
+        },
+        Operation::Delete => WriteKind::Delete {
+            item: item_ref(call)?,
+        },
         _ => return Err(GatewayError::MethodNotAllowed.into()),
     };
     let mut request = WriteRequest::new(kind, partition_key(call, operation)?);
@@ -54,19 +65,26 @@ pub(super) async fn write(
     request.indexing = headers.indexing_directive()?;
     let Answer { value, meta } = call.submit(request).await?;
     let reply = match value {
-        WriteOutcome::Item(outcome) => item_reply(&outcome),
-        WriteOutcome::Batch(_) | WriteOutcome::PartitionKeyDeleted { .. } => {
-            Reply::empty(StatusCode::OK)
-        }
+        WriteOutcome::Item(outcome) => item_reply(outcome),
+        WriteOutcome::Batch(_) | WriteOutcome::Removed { .. } => Reply::empty(StatusCode::OK),
     };
     let reply = reply.meta(meta);
-    Ok(if headers.prefers_minimal() { reply.without_body() } else { reply })
+    Ok(if headers.prefers_minimal() {
+        reply.without_body()
+    } else {
+        reply
+    })
 }
 
 /// Deletes all items of a logical partition.
 pub(super) async fn delete_partition_key(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
-    let key = call.headers.partition_key()?.ok_or(Error::PartitionKeyMissing)?;
-    let answer = call.submit(WriteRequest::new(WriteKind::DeletePartitionKey, Some(key))).await?;
+    let key = call
+        .headers
+        .partition_key()?
+        .ok_or(Error::PartitionKeyMissing)?;
+    let answer = call
+        .submit(WriteRequest::new(WriteKind::DeletePartitionKey, Some(key)))
+        .await?;
     Ok(Reply::empty(StatusCode::OK).meta(answer.meta))
 }
 
@@ -97,7 +115,11 @@ fn item_ref(call: &ContainerCall<'_>) -> Result<ItemRef, Problem> {
 /// Scripts do not run yet, and a write without its trigger would be another write.
 fn refuse_triggers(call: &ContainerCall<'_>) -> Result<(), Problem> {
     for name in [names::PRE_TRIGGER_INCLUDE, names::POST_TRIGGER_INCLUDE] {
-        if let Some(trigger) = call.headers.text(&name)?.filter(|text| !text.trim().is_empty()) {
+        if let Some(trigger) = call
+            .headers
+            .text(&name)?
+            .filter(|text| !text.trim().is_empty())
+        {
             return Err(GatewayError::Unsupported(format!(
                 "The trigger '{trigger}' cannot be executed: this account does not run scripts."
             ))
@@ -107,7 +129,7 @@ fn refuse_triggers(call: &ContainerCall<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-fn item_reply(outcome: &ItemOutcome) -> Reply {
+fn item_reply(outcome: ItemOutcome) -> Reply {
     match outcome {
         ItemOutcome::Created(body) => with_item(StatusCode::CREATED, body),
         ItemOutcome::Replaced(body) | ItemOutcome::Read(body) => with_item(StatusCode::OK, body),
@@ -118,6 +140,8 @@ fn item_reply(outcome: &ItemOutcome) -> Reply {
     }
 }
 
-fn with_item(status: StatusCode, body: &ItemBody) -> Reply {
-    Reply::json(status, Bytes::copy_from_slice(body)).etag(body.etag().as_str().to_owned())
+/// The stored text goes out as it is, without a copy.
+fn with_item(status: StatusCode, body: ItemBody) -> Reply {
+    let etag = body.etag().as_str().to_owned();
+    Reply::json(status, Bytes::from_owner(body)).etag(etag)
 }

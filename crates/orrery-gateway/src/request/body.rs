@@ -43,7 +43,11 @@ impl QueryBody {
             Value::Undefined | Value::Null => None,
             filter => Some(filter.clone().into_owned()),
         };
-        Ok(Self { text: text.to_owned(), parameters: parameters(value.member("parameters"))?, resume_filter })
+        Ok(Self {
+            text: text.to_owned(),
+            parameters: parameters(value.member("parameters"))?,
+            resume_filter,
+        })
     }
 }
 
@@ -51,7 +55,9 @@ fn parameters(list: &Value<'_>) -> Result<Vec<(String, Value<'static>)>, Gateway
     let invalid = |what: &str| GatewayError::Body(what.to_owned());
     let list = match list {
         Value::Undefined | Value::Null => return Ok(Vec::new()),
-        list => list.as_array().ok_or_else(|| invalid("The member 'parameters' must be an array."))?,
+        list => list
+            .as_array()
+            .ok_or_else(|| invalid("The member 'parameters' must be an array."))?,
     };
     let mut parameters: Vec<(String, Value<'static>)> = Vec::with_capacity(list.len());
     for parameter in list {
@@ -63,7 +69,10 @@ fn parameters(list: &Value<'_>) -> Result<Vec<(String, Value<'static>)>, Gateway
         if parameters.iter().any(|(known, _)| known == name) {
             return Err(invalid("A parameter is given twice."));
         }
-        parameters.push((name.to_owned(), parameter.member("value").clone().into_owned()));
+        parameters.push((
+            name.to_owned(),
+            parameter.member("value").clone().into_owned(),
+        ));
     }
     Ok(parameters)
 }

@@ -41,7 +41,10 @@ pub enum Operation {
 impl Operation {
     /// Whether it changes nothing, so that a read-only key suffices.
     pub fn is_read(self) -> bool {
-        matches!(self, Self::Read | Self::ReadFeed | Self::Query | Self::QueryPlan)
+        matches!(
+            self,
+            Self::Read | Self::ReadFeed | Self::Query | Self::QueryPlan
+        )
     }
 }
 
@@ -49,7 +52,7 @@ impl Operation {
 pub fn classify(
     method: &Method,
     path: &ResourcePath,
-    headers: &RequestHeaders<'_>,
+    headers: RequestHeaders<'_>,
 ) -> Result<Operation, GatewayError> {
     if let Some(operation) = path.operation() {
         return match (operation, method) {
@@ -64,13 +67,17 @@ pub fn classify(
     } else {
         of_resource(method, path.kind())?
     };
-    if is_served(path.kind(), operation) { Ok(operation) } else { Err(GatewayError::MethodNotAllowed) }
+    if is_served(path.kind(), operation) {
+        Ok(operation)
+    } else {
+        Err(GatewayError::MethodNotAllowed)
+    }
 }
 
 fn of_feed(
     method: &Method,
     kind: ResourceKind,
-    headers: &RequestHeaders<'_>,
+    headers: RequestHeaders<'_>,
 ) -> Result<Operation, GatewayError> {
     match *method {
         Method::GET | Method::HEAD => Ok(Operation::ReadFeed),
@@ -87,11 +94,20 @@ fn of_feed(
     }
 }
 
-fn is_query(headers: &RequestHeaders<'_>) -> Result<bool, GatewayError> {
-    let by_type = headers.raw().get(http::header::CONTENT_TYPE).is_some_and(|value| {
-        let essence = value.as_bytes().split(|byte| *byte == b';').next().unwrap_or_default();
-        essence.trim_ascii().eq_ignore_ascii_case(b"application/query+json")
-    });
+fn is_query(headers: RequestHeaders<'_>) -> Result<bool, GatewayError> {
+    let by_type = headers
+        .raw()
+        .get(http::header::CONTENT_TYPE)
+        .is_some_and(|value| {
+            let essence = value
+                .as_bytes()
+                .split(|byte| *byte == b';')
+                .next()
+                .unwrap_or_default();
+            essence
+                .trim_ascii()
+                .eq_ignore_ascii_case(b"application/query+json")
+        });
     Ok(by_type || headers.flag(&names::IS_QUERY)? || headers.flag(&names::IS_QUERY_LEGACY)?)
 }
 
@@ -118,7 +134,10 @@ fn is_served(kind: ResourceKind, operation: Operation) -> bool {
             matches!(operation, O::Read | O::ReadFeed | O::Query | O::Replace)
         }
         ResourceKind::Conflict => {
-            matches!(operation, O::Read | O::ReadFeed | O::Query | O::QueryPlan | O::Delete)
+            matches!(
+                operation,
+                O::Read | O::ReadFeed | O::Query | O::QueryPlan | O::Delete
+            )
         }
         ResourceKind::Item => operation != O::Execute,
         ResourceKind::StoredProcedure => !matches!(operation, O::Patch | O::Batch),

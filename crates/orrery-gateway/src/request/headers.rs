@@ -3,7 +3,8 @@
 //! that nobody reads is ignored.
 
 use http::{HeaderMap, HeaderName};
-use orrery_engine::{Conditions, IndexingDirective, Page};
+use orrery_engine::page::Page;
+use orrery_engine::write::{Conditions, IndexingDirective};
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
 
@@ -35,25 +36,33 @@ impl<'a> RequestHeaders<'a> {
     }
 
     /// The raw headers.
-    pub fn raw(&self) -> &'a HeaderMap {
+    pub fn raw(self) -> &'a HeaderMap {
         self.0
     }
 
     /// A header's text; bytes outside of visible ASCII make it invalid.
-    pub fn text(&self, name: &HeaderName) -> Result<Option<&'a str>, GatewayError> {
+    pub fn text(self, name: &HeaderName) -> Result<Option<&'a str>, GatewayError> {
         match self.0.get(name) {
             None => Ok(None),
-            Some(value) => value.to_str().map(Some).map_err(|_| GatewayError::Header(name.clone())),
+            Some(value) => value
+                .to_str()
+                .map(Some)
+                .map_err(|_| GatewayError::Header(name.clone())),
         }
     }
 
+    /// The same, owned.
+    pub fn owned_text(self, name: &HeaderName) -> Result<Option<String>, GatewayError> {
+        Ok(self.text(name)?.map(str::to_owned))
+    }
+
     /// A boolean, false when absent.
-    pub fn flag(&self, name: &HeaderName) -> Result<bool, GatewayError> {
+    pub fn flag(self, name: &HeaderName) -> Result<bool, GatewayError> {
         Ok(self.optional_flag(name)?.unwrap_or(false))
     }
 
     /// A boolean that may be absent.
-    pub fn optional_flag(&self, name: &HeaderName) -> Result<Option<bool>, GatewayError> {
+    pub fn optional_flag(self, name: &HeaderName) -> Result<Option<bool>, GatewayError> {
         match self.text(name)? {
             None | Some("") => Ok(None),
             Some(text) if text.eq_ignore_ascii_case("true") || text == "1" => Ok(Some(true)),
@@ -63,15 +72,24 @@ impl<'a> RequestHeaders<'a> {
     }
 
     /// A whole number that may be absent.
-    pub fn number<T: std::str::FromStr>(&self, name: &HeaderName) -> Result<Option<T>, GatewayError> {
+    pub fn number<T: std::str::FromStr>(
+        &self,
+        name: &HeaderName,
+    ) -> Result<Option<T>, GatewayError> {
         self.text(name)?
-            .map(|text| text.trim().parse().map_err(|_| GatewayError::Header(name.clone())))
+            .map(|text| {
+                text.trim()
+                    .parse()
+                    .map_err(|_| GatewayError::Header(name.clone()))
+            })
             .transpose()
     }
 
     /// The partition key, where the header is there.
-    pub fn partition_key(&self) -> Result<Option<PartitionKey>, GatewayError> {
-        let Some(value) = self.0.get(names::PARTITION_KEY) else { return Ok(None) };
+    pub fn partition_key(self) -> Result<Option<PartitionKey>, GatewayError> {
+        let Some(value) = self.0.get(names::PARTITION_KEY) else {
+            return Ok(None);
+        };
         let invalid = || {
             GatewayError::Input(format!(
                 "The partition key supplied in {} header has fewer components than defined in the \
@@ -84,11 +102,13 @@ impl<'a> RequestHeaders<'a> {
         if text.len() > MAX_PARTITION_KEY_HEADER {
             return Err(invalid());
         }
-        PartitionKey::parse_header(text).map(Some).map_err(|_| invalid())
+        PartitionKey::parse_header(text)
+            .map(Some)
+            .map_err(|_| invalid())
     }
 
     /// Page size: `-1` and absence leave it to the engine.
-    pub fn max_item_count(&self) -> Result<Option<u32>, GatewayError> {
+    pub fn max_item_count(self) -> Result<Option<u32>, GatewayError> {
         match self.number::<i64>(&names::MAX_ITEM_COUNT)? {
             None | Some(-1) => Ok(None),
             // Zero is taken by the service as "decide yourself".
@@ -100,8 +120,11 @@ impl<'a> RequestHeaders<'a> {
 
     /// Session tokens: one, or several for a request over many ranges. Levels weaker
     /// than session ignore them (protocol: section 13).
-    pub fn session(&self) -> Result<Vec<SessionToken>, GatewayError> {
-        let Some(text) = self.text(&names::SESSION_TOKEN)?.filter(|text| !text.is_empty()) else {
+    pub fn session(self) -> Result<Vec<SessionToken>, GatewayError> {
+        let Some(text) = self
+            .text(&names::SESSION_TOKEN)?
+            .filter(|text| !text.is_empty())
+        else {
             return Ok(Vec::new());
         };
         let level = self.consistency()?;
@@ -112,42 +135,52 @@ impl<'a> RequestHeaders<'a> {
     }
 
     /// The level that this request asks for.
-    pub fn consistency(&self) -> Result<Option<Consistency>, GatewayError> {
+    pub fn consistency(self) -> Result<Option<Consistency>, GatewayError> {
         self.text(&names::CONSISTENCY_LEVEL)?
             .map(|text| {
-                Consistency::from_name(text)
-                    .ok_or(GatewayError::Header(names::CONSISTENCY_LEVEL))
+                Consistency::from_name(text).ok_or(GatewayError::Header(names::CONSISTENCY_LEVEL))
             })
             .transpose()
     }
 
     /// Refuses a level above the account's, and two ways of asking at once.
-    pub fn check_consistency(&self, account: Consistency) -> Result<(), GatewayError> {
+    pub fn check_consistency(self, account: Consistency) -> Result<(), GatewayError> {
         let level = self.consistency()?;
         if level.is_some_and(|level| level < account) {
             return Err(GatewayError::Input(
                 "The requested consistency level is stronger than that of the account.".to_owned(),
             ));
         }
-        let Some(strategy) = self.text(&names::READ_CONSISTENCY_STRATEGY)? else { return Ok(()) };
-        let known = ["Eventual", "Session", "LatestCommitted", "GlobalStrong", "Default"];
-        if level.is_some() || !known.iter().any(|known| known.eq_ignore_ascii_case(strategy)) {
+        let Some(strategy) = self.text(&names::READ_CONSISTENCY_STRATEGY)? else {
+            return Ok(());
+        };
+        let known = [
+            "Eventual",
+            "Session",
+            "LatestCommitted",
+            "GlobalStrong",
+            "Default",
+        ];
+        if level.is_some()
+            || !known
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(strategy))
+        {
             return Err(GatewayError::Header(names::READ_CONSISTENCY_STRATEGY));
         }
         Ok(())
     }
 
     /// `If-Match` and `If-None-Match` of a write.
-    pub fn conditions(&self) -> Result<Conditions, GatewayError> {
-        let owned = |name: &HeaderName| Ok(self.text(name)?.map(str::to_owned));
+    pub fn conditions(self) -> Result<Conditions, GatewayError> {
         Ok(Conditions {
-            if_match: owned(&http::header::IF_MATCH)?,
-            if_none_match: owned(&http::header::IF_NONE_MATCH)?,
+            if_match: self.owned_text(&http::header::IF_MATCH)?,
+            if_none_match: self.owned_text(&http::header::IF_NONE_MATCH)?,
         })
     }
 
     /// Whether a write indexes its item.
-    pub fn indexing_directive(&self) -> Result<IndexingDirective, GatewayError> {
+    pub fn indexing_directive(self) -> Result<IndexingDirective, GatewayError> {
         match self.text(&names::INDEXING_DIRECTIVE)? {
             None => Ok(IndexingDirective::Default),
             Some(text) => parse_indexing_directive(text)
@@ -156,14 +189,14 @@ impl<'a> RequestHeaders<'a> {
     }
 
     /// Whether a write may leave out the body of its answer.
-    pub fn prefers_minimal(&self) -> bool {
+    pub fn prefers_minimal(self) -> bool {
         self.0
             .get(names::PREFER)
             .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"return=minimal"))
     }
 
     /// The page that a feed or query asks for.
-    pub fn page(&self) -> Result<Page, GatewayError> {
+    pub fn page(self) -> Result<Page, GatewayError> {
         let reverse = match self.text(&names::ENUMERATION_DIRECTION)? {
             None => false,
             Some(text) if text.eq_ignore_ascii_case("forward") => false,
@@ -182,7 +215,7 @@ impl<'a> RequestHeaders<'a> {
     }
 
     /// The mode of a change feed; `None` for an ordinary feed.
-    pub fn change_feed_mode(&self) -> Result<Option<ChangeFeedMode>, GatewayError> {
+    pub fn change_feed_mode(self) -> Result<Option<ChangeFeedMode>, GatewayError> {
         match self.text(&names::A_IM)? {
             None => Ok(None),
             Some(text) if text.eq_ignore_ascii_case("Incremental Feed") => {

@@ -36,7 +36,7 @@ pub enum TargetHeaders {
 impl TargetHeaders {
     /// Reads the headers. A range id wins over a key, as it is the narrower routing
     /// when both are there.
-    pub fn read(headers: &RequestHeaders<'_>) -> Result<Self, GatewayError> {
+    pub fn read(headers: RequestHeaders<'_>) -> Result<Self, GatewayError> {
         let epk = epk_range(headers)?;
         if let Some(text) = headers.text(&names::PARTITION_KEY_RANGE_ID)? {
             return Ok(Self::Range(range_scope(text, epk)?));
@@ -56,12 +56,19 @@ fn range_scope(text: &str, epk: Option<EpkRange>) -> Result<RangeScope, GatewayE
     };
     let id = PartitionKeyRangeId::parse(id.trim())
         .ok_or(GatewayError::Header(names::PARTITION_KEY_RANGE_ID))?;
-    Ok(RangeScope { container_rid, id, epk })
+    Ok(RangeScope {
+        container_rid,
+        id,
+        epk,
+    })
 }
 
 /// Start and end in hex; they mean nothing without the key type that says so.
-fn epk_range(headers: &RequestHeaders<'_>) -> Result<Option<EpkRange>, GatewayError> {
-    let (start, end) = (headers.text(&names::START_EPK)?, headers.text(&names::END_EPK)?);
+fn epk_range(headers: RequestHeaders<'_>) -> Result<Option<EpkRange>, GatewayError> {
+    let (start, end) = (
+        headers.text(&names::START_EPK)?,
+        headers.text(&names::END_EPK)?,
+    );
     let kind = headers.text(&names::READ_KEY_TYPE)?;
     let is_epk_range = match kind {
         None => false,
@@ -80,9 +87,8 @@ fn epk_range(headers: &RequestHeaders<'_>) -> Result<Option<EpkRange>, GatewayEr
     if !is_epk_range {
         return Err(GatewayError::Header(names::READ_KEY_TYPE));
     }
-    let parse = |name, text: &str| {
-        EffectivePartitionKey::from_hex(text).ok_or(GatewayError::Header(name))
-    };
+    let parse =
+        |name, text: &str| EffectivePartitionKey::from_hex(text).ok_or(GatewayError::Header(name));
     let min = parse(names::START_EPK, start.unwrap_or(""))?;
     let max = match end {
         Some(text) => parse(names::END_EPK, text)?,

@@ -34,7 +34,10 @@ pub struct ActivitySource {
 impl ActivitySource {
     /// Starts at a random number.
     pub fn new(seed: [u64; 2]) -> Self {
-        Self { high: seed[0], next: AtomicU64::new(seed[1]) }
+        Self {
+            high: seed[0],
+            next: AtomicU64::new(seed[1]),
+        }
     }
 
     /// The client's id if it is a GUID, else a new one.

@@ -35,7 +35,12 @@ pub struct Wording {
 }
 
 const fn row(status: StatusCode, sub_status: u32, code: &'static str, form: Form) -> Wording {
-    Wording { status, sub_status, code, form }
+    Wording {
+        status,
+        sub_status,
+        code,
+        form,
+    }
 }
 
 /// The row of an engine's error. Exhaustive: a new error does not compile without one.
@@ -52,6 +57,7 @@ pub fn wording(error: &Error) -> Wording {
         }
         Error::RidMismatch => row(S::BAD_REQUEST, 1024, "BadRequest", Gateway),
         Error::Forbidden(_) => row(S::FORBIDDEN, 0, "Forbidden", Gateway),
+        Error::SharedThroughputFull { .. } => row(S::FORBIDDEN, 1010, "Forbidden", Backend),
         Error::LogicalPartitionFull { .. } => row(S::FORBIDDEN, 1014, "Forbidden", Backend),
         Error::NotFound => row(S::NOT_FOUND, 0, "NotFound", Backend),
         Error::OwnerNotFound => row(S::NOT_FOUND, 1003, "NotFound", Backend),
@@ -70,7 +76,9 @@ pub fn wording(error: &Error) -> Wording {
         Error::TooManyRequests { .. } => {
             row(S::TOO_MANY_REQUESTS, 3200, "TooManyRequests", Backend)
         }
-        Error::Storage(_) => row(S::SERVICE_UNAVAILABLE, 0, "ServiceUnavailable", Gateway),
+        Error::Storage(_) | Error::Unavailable(_) => {
+            row(S::SERVICE_UNAVAILABLE, 0, "ServiceUnavailable", Gateway)
+        }
         Error::Damaged(_) => row(S::INTERNAL_SERVER_ERROR, 0, "InternalServerError", Gateway),
     }
 }
@@ -78,9 +86,11 @@ pub fn wording(error: &Error) -> Wording {
 /// The service's texts where they say more than the error's own.
 fn text(error: &Error) -> String {
     match error {
-        Error::NotFound => "Resource Not Found. Entity with the specified id does not exist in the \
+        Error::NotFound => {
+            "Resource Not Found. Entity with the specified id does not exist in the \
              system. Learn more: https://aka.ms/cosmosdb-tsg-not-found"
-            .to_owned(),
+                .to_owned()
+        }
         Error::OwnerNotFound => "Resource Not Found. Owner resource does not exist. Learn more: \
              https://aka.ms/cosmosdb-tsg-not-found"
             .to_owned(),
@@ -195,9 +205,12 @@ impl Problem {
                 GatewayError::MethodNotAllowed => {
                     row(S::METHOD_NOT_ALLOWED, 0, "MethodNotAllowed", Form::Gateway)
                 }
-                GatewayError::TooLarge => {
-                    row(S::PAYLOAD_TOO_LARGE, 0, "RequestEntityTooLarge", Form::Gateway)
-                }
+                GatewayError::TooLarge => row(
+                    S::PAYLOAD_TOO_LARGE,
+                    0,
+                    "RequestEntityTooLarge",
+                    Form::Gateway,
+                ),
                 GatewayError::Timeout => {
                     row(S::REQUEST_TIMEOUT, 0, "RequestTimeout", Form::Gateway)
                 }
@@ -217,7 +230,10 @@ impl Problem {
         if wording.sub_status != 0 {
             reply = reply.header(names::SUB_STATUS, wording.sub_status.into());
         }
-        if let Self::Engine(Failure { error: Error::TooManyRequests { retry_after_ms }, .. }) = self
+        if let Self::Engine(Failure {
+            error: Error::TooManyRequests { retry_after_ms },
+            ..
+        }) = self
         {
             reply = reply.header(names::RETRY_AFTER_MS, retry_after_ms.into());
         }
@@ -263,7 +279,11 @@ impl Problem {
         body.extend_from_slice(wording.code.as_bytes());
         body.extend_from_slice(b"\",\"message\":");
         json::write_string(&message, &mut body);
-        if let Self::Engine(Failure { error: Error::CrossPartition { plan }, .. }) = self {
+        if let Self::Engine(Failure {
+            error: Error::CrossPartition { plan },
+            ..
+        }) = self
+        {
             body.extend_from_slice(b",\"additionalErrorInfo\":");
             json::write_string(&String::from_utf8_lossy(plan), &mut body);
         }

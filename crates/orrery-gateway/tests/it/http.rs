@@ -68,10 +68,10 @@ impl<S: Read + Write> Client<S> {
     ) -> Response {
         let mut head = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\n");
         for (name, value) in headers {
-            head.push_str(&format!("{name}: {value}\r\n"));
+            head.extend([*name, ": ", *value, "\r\n"]);
         }
         if !body.is_empty() || matches!(method, "POST" | "PUT" | "PATCH") {
-            head.push_str(&format!("Content-Length: {}\r\n", body.len()));
+            head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
         }
         head.push_str("\r\n");
         let mut bytes = head.into_bytes();

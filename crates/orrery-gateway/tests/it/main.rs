@@ -1,5 +1,13 @@
 //! The gateway from outside: real sockets, bytes in and bytes out.
 
+mod account;
+mod auth;
+mod batch;
+mod classify;
+mod errors;
+mod hostile;
 mod http;
 mod hybrid_row;
+mod items;
+mod metadata;
 mod server;

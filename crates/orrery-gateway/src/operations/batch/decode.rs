@@ -1,6 +1,6 @@
 //! Operations of a batch from either form.
 
-use orrery_engine::{BatchKind, BatchOperation, Conditions, IndexingDirective};
+use orrery_engine::write::{BatchKind, BatchOperation, Conditions, IndexingDirective};
 use orrery_model::json;
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::value::Value;
@@ -35,15 +35,27 @@ struct Parts<'a> {
 impl Parts<'_> {
     fn finish(self, at: usize) -> Result<Decoded, GatewayError> {
         let id = || {
-            self.id.map(str::to_owned).ok_or_else(|| invalid(at, "it needs an id"))
+            self.id
+                .map(str::to_owned)
+                .ok_or_else(|| invalid(at, "it needs an id"))
         };
-        let body = || self.body.clone().ok_or_else(|| invalid(at, "it needs a resourceBody"));
+        let body = || {
+            self.body
+                .clone()
+                .ok_or_else(|| invalid(at, "it needs a resourceBody"))
+        };
         let kind = match self.operation_type {
             "Create" => BatchKind::Create { body: body()? },
             "Upsert" => BatchKind::Upsert { body: body()? },
             "Read" => BatchKind::Read { id: id()? },
-            "Replace" => BatchKind::Replace { id: id()?, body: body()? },
-            "Patch" => BatchKind::Patch { id: id()?, body: body()? },
+            "Replace" => BatchKind::Replace {
+                id: id()?,
+                body: body()?,
+            },
+            "Patch" => BatchKind::Patch {
+                id: id()?,
+                body: body()?,
+            },
             "Delete" => BatchKind::Delete { id: id()? },
             _ => return Err(invalid(at, "its operationType is unknown")),
         };
@@ -77,7 +89,10 @@ pub(super) fn json(body: &[u8]) -> Result<Vec<Decoded>, GatewayError> {
     let list = value
         .as_array()
         .ok_or_else(|| GatewayError::Body("A batch is a JSON array of operations.".to_owned()))?;
-    list.iter().enumerate().map(|(at, operation)| json_operation(at, operation)).collect()
+    list.iter()
+        .enumerate()
+        .map(|(at, operation)| json_operation(at, operation))
+        .collect()
 }
 
 fn json_operation(at: usize, operation: &Value<'_>) -> Result<Decoded, GatewayError> {

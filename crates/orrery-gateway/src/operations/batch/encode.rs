@@ -1,6 +1,7 @@
 //! Results of a batch in either form.
 
-use orrery_engine::{BatchOutcome, Error, ItemOutcome, OperationResult};
+use orrery_engine::Error;
+use orrery_engine::write::{BatchOutcome, ItemOutcome, OperationResult};
 use orrery_model::json;
 
 use crate::hybrid_row::{RecordWriter, ResultRow};
@@ -58,9 +59,11 @@ impl<'a> Fields<'a> {
 }
 
 fn each<'a>(outcome: &'a BatchOutcome, minimal: &'a [bool]) -> impl Iterator<Item = Fields<'a>> {
-    outcome.results.iter().enumerate().map(|(at, result)| {
-        Fields::of(result, minimal.get(at).copied().unwrap_or(false))
-    })
+    outcome
+        .results
+        .iter()
+        .enumerate()
+        .map(|(at, result)| Fields::of(result, minimal.get(at).copied().unwrap_or(false)))
 }
 
 /// The JSON form: an array of results.
@@ -101,7 +104,9 @@ pub(super) fn hybrid_row(outcome: &BatchOutcome, minimal: &[bool]) -> Vec<u8> {
             sub_status: fields.sub_status as i32,
             etag: fields.etag.as_deref(),
             resource_body: fields.body,
-            retry_after_ms: fields.retry_after_ms.map(|ms| ms.min(u32::MAX.into()) as u32),
+            retry_after_ms: fields
+                .retry_after_ms
+                .map(|ms| ms.min(u32::MAX.into()) as u32),
             request_charge: fields.charge,
         };
         stream.push(&row.encode());

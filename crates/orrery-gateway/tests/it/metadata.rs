@@ -1,0 +1,131 @@
+//! The account document, databases, containers, offers, and the pages beside them.
+
+use crate::account::{Account, parsed};
+
+#[test]
+fn the_account_shows_the_address_that_the_client_used() {
+    let mut account = Account::empty();
+    let read = account.send("GET", "/", &[], b"");
+    assert_eq!(read.status, 200, "{}", read.text());
+    let document = parsed(&read);
+    let location = document.member("writableLocations").element(0);
+    assert_eq!(
+        location.member("databaseAccountEndpoint").as_str(),
+        Some("http://localhost/")
+    );
+    assert_eq!(
+        document
+            .member("userConsistencyPolicy")
+            .member("defaultConsistencyLevel")
+            .as_str(),
+        Some("Session")
+    );
+}
+
+#[test]
+fn a_public_endpoint_wins() {
+    let mut account = Account::configured(|config| {
+        config.public_endpoint = Some("https://shop.example:8081".to_owned());
+    });
+    let document = parsed(&account.send("GET", "/", &[], b""));
+    let location = document.member("readableLocations").element(0);
+    assert_eq!(
+        location.member("databaseAccountEndpoint").as_str(),
+        Some("https://shop.example:8081/")
+    );
+    assert_eq!(document.member("id").as_str(), Some("shop"));
+}
+
+#[test]
+fn databases_and_containers_come_and_go() {
+    let mut account = Account::with_containers();
+    let feed = account.send("GET", "/dbs", &[], b"");
+    assert_eq!(
+        (feed.status, feed.header("x-ms-item-count")),
+        (200, Some("1"))
+    );
+    assert_eq!(parsed(&feed).member("_rid").as_str(), Some(""));
+    let containers = account.send("GET", "/dbs/db/colls", &[], b"");
+    assert_eq!(
+        parsed(&containers)
+            .member("DocumentCollections")
+            .as_array()
+            .map(<[_]>::len),
+        Some(2)
+    );
+
+    let read = account.send(
+        "GET",
+        "/dbs/db/colls/c",
+        &[("x-ms-documentdb-populatequotainfo", "True")],
+        b"",
+    );
+    assert_eq!(read.status, 200);
+    assert!(
+        read.header("x-ms-resource-usage")
+            .expect("usage")
+            .contains("documentsCount=1;")
+    );
+    assert!(
+        read.header("x-ms-resource-quota")
+            .expect("a quota")
+            .contains("documentsCount=-1;")
+    );
+    assert_eq!(
+        read.header("x-ms-documentdb-collection-index-transformation-progress"),
+        Some("100")
+    );
+    let etag = read.header("etag").expect("an etag").to_owned();
+    let link = parsed(&read)
+        .member("_self")
+        .as_str()
+        .expect("a link")
+        .to_owned();
+    assert!(link.starts_with("dbs/") && link.ends_with('/'), "{link}");
+
+    let deleted = account.send("DELETE", "/dbs/db/colls/c", &[("If-Match", &etag)], b"");
+    assert_eq!(deleted.status, 204, "{}", deleted.text());
+    assert!(
+        deleted.header("x-ms-alt-content-path").is_some()
+            && deleted.header("x-ms-content-path").is_some()
+    );
+    let gone = account.send("GET", "/dbs/db/colls/c", &[], b"");
+    assert_eq!(gone.status, 404);
+    assert_eq!(account.send("DELETE", "/dbs/db", &[], b"").status, 204);
+    assert_eq!(account.send("GET", "/dbs/db", &[], b"").status, 404);
+}
+
+#[test]
+fn names_with_other_letters_are_escaped_in_headers() {
+    let mut account = Account::empty();
+    assert_eq!(
+        account
+            .send("POST", "/dbs", &[], r#"{"id":"dé b"}"#.as_bytes())
+            .status,
+        201
+    );
+    let read = account.send("GET", "/dbs/d%C3%A9%20b", &[], b"");
+    assert_eq!(read.status, 200, "{}", read.text());
+    assert_eq!(
+        read.header("x-ms-alt-content-path"),
+        Some("dbs/d%C3%A9%20b")
+    );
+}
+
+#[test]
+fn the_pages_beside_the_account_need_no_key() {
+    let mut account = Account::configured(|config| config.authority_pem = Some("PEM".to_owned()));
+    let pem = account
+        .client
+        .send("GET", "/_explorer/emulator.pem", &[], b"");
+    assert_eq!((pem.status, pem.text().as_str()), (200, "PEM"));
+    let index = account
+        .client
+        .send("GET", "/_explorer/index.html", &[], b"");
+    assert_eq!(index.status, 200);
+    assert!(index.text().contains("OrreryDB"));
+    assert_eq!(
+        account.client.send("GET", "/_explorer/x", &[], b"").status,
+        404
+    );
+}
