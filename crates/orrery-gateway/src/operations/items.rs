@@ -66,7 +66,8 @@ pub(super) async fn write(
     let Answer { value, meta } = call.submit(request).await?;
     let reply = match value {
         WriteOutcome::Item(outcome) => item_reply(outcome),
-        WriteOutcome::Batch(_) | WriteOutcome::Removed { .. } => Reply::empty(StatusCode::OK),
+        // Only writes of one item were handed in.
+        _ => Reply::empty(StatusCode::OK),
     };
     let reply = reply.meta(meta);
     Ok(if headers.prefers_minimal() {
