@@ -2,7 +2,7 @@
 //! an item's value. Pure; the write path brings the item and checks the condition.
 
 mod apply;
-pub mod condition;
+mod condition;
 mod pointer;
 
 use orrery_model::json;
@@ -10,16 +10,17 @@ use orrery_model::value::Value;
 
 use crate::error::Error;
 
+pub use condition::Condition;
 pub use pointer::Pointer;
 
 /// Most operations of one patch (request units: section 9).
 pub const MAX_OPERATIONS: usize = 10;
 
 /// A patch as the client sends it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct PatchDocument {
-    /// The condition's text, `from c where …`.
-    pub condition: Option<String>,
+    /// When to apply it.
+    pub condition: Option<Condition>,
     /// In order.
     pub operations: Vec<PatchOperation>,
 }
@@ -62,7 +63,7 @@ impl PatchDocument {
         };
         let condition = match condition {
             Value::Undefined | Value::Null => None,
-            Value::String(text) => Some(text.to_string()),
+            Value::String(text) => Some(Condition::parse(text)?),
             _ => return Err(invalid("The patch condition is not a string")),
         };
         if operations.is_empty() {

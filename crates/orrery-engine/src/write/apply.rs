@@ -282,9 +282,10 @@ impl Transaction<'_> {
         let item = &*self.at_this_second(item)?;
         // That every write changes `_ts` is part of its price.
         let same_second = old.stored.header().ts == self.ts;
-        let own_terms = match same_second {
-            true => 0,
-            false => usize::from(!old.terms.is_empty()) + usize::from(!item.terms.is_empty()),
+        let own_terms = if same_second {
+            0
+        } else {
+            usize::from(!old.terms.is_empty()) + usize::from(!item.terms.is_empty())
         };
         let changed = old
             .terms

@@ -8,7 +8,7 @@ use orrery_model::value::Value;
 use super::IndexingDirective;
 use super::prepare::{Preparation, PreparedItem};
 use crate::error::Error;
-use crate::patch::{PatchDocument, condition};
+use crate::patch::PatchDocument;
 
 /// The version of the item that the patch makes of the stored one. Whether the item is indexed
 /// stays as it was.
@@ -22,7 +22,7 @@ pub fn patched(
         .map_err(|_| Error::Damaged("item"))?
         .into_owned();
     if let Some(condition) = &document.condition
-        && !condition::holds(condition, &item)?
+        && !condition.holds(stored)?
     {
         return Err(Error::PatchConditionFailed);
     }

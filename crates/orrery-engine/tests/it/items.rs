@@ -762,3 +762,39 @@ fn patches_change_what_they_say() {
         Some(r#"{"id":"1","pk":"a","n":3,"list":[1,2]}"#)
     );
 }
+
+#[test]
+fn a_patch_may_have_a_condition() {
+    let world = World::new(PLAIN, 1);
+    world
+        .create("", r#"{"id":"1","pk":"a","n":1,"list":[1,2]}"#)
+        .expect("created");
+    let patch = |condition: &str| {
+        let body = format!(
+            r#"{{"condition":"{condition}","operations":[{{"op":"incr","path":"/n","value":1}}]}}"#
+        );
+        world.patch(r#"["a"]"#, "1", &body)
+    };
+    patch("from c where c.n = 1").expect("holds");
+    assert_refused!(patch("from c where c.n = 1"), Error::PatchConditionFailed);
+    assert_refused!(
+        patch("from c where c.missing > 0"),
+        Error::PatchConditionFailed
+    );
+    patch("FROM root r WHERE r._ts > 0 AND ARRAY_CONTAINS(r.list, 2)").expect("holds");
+    patch("from c join x in c.list where x = 2").expect("one of the list");
+    assert_refused!(
+        patch("from c join x in c.list where x = 3"),
+        Error::PatchConditionFailed
+    );
+    for wrong in [
+        "where c.n = 1",
+        "from c where",
+        "from c where c.n = @p",
+        "x",
+    ] {
+        assert_refused!(patch(wrong), Error::BadRequest(_));
+    }
+    let text = world.plain(r#"["a"]"#, "1").expect("readable");
+    assert_eq!(member(&text, "n"), "4");
+}
