@@ -9,10 +9,12 @@
 //! * `view`: what readers see, moved on when a sync is done;
 //! * `keeper`: the background thread (relaxed syncs, callbacks, the durable mark);
 //! * `reclaim`: deletes the keys of dropped parts;
+//! * `compact`: keeps the tree in shape;
 //! * `flush`: leaves little to replay for the next start;
 //! * `journal`, `keys`, `recovery`: the disk.
 
 mod append;
+mod compact;
 mod flush;
 mod journal;
 mod keeper;
@@ -41,6 +43,7 @@ use crate::scan::{Page, Scan};
 use crate::store::{Begin, Reader, Resolution, Store};
 
 use append::{Appending, Moves, Record};
+use compact::Compacting;
 use flush::JournalCut;
 use journal::Journal;
 use metrics::Counters;
@@ -109,6 +112,7 @@ struct Core {
     journal: Mutex<Journal>,
     mark: Mutex<DurableMark>,
     reclaiming: Mutex<Reclaiming>,
+    compacting: Compacting,
     watch: Watch,
     counters: Counters,
     /// Set once by the first failed write or sync; nothing is accepted from then on.
@@ -145,6 +149,7 @@ impl FjallStore {
     pub fn open(path: impl AsRef<Path>, options: Options) -> Result<Self, StoreError> {
         let core = Arc::new(recovery::open(path.as_ref(), options)?);
         let keeper = keeper::start(&core)?;
+        compact::start(&core)?;
         reclaim::start(&core);
         Ok(Self {
             core,
@@ -368,6 +373,7 @@ impl Store for FjallStore {
             let _ = keeper.join();
         }
         reclaim::finish(&self.core);
+        compact::finish(&self.core);
         if first {
             // What reclaiming appended last is covered too.
             result?;

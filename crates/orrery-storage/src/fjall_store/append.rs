@@ -15,10 +15,13 @@ use super::keys::{commits_key, encode_head, head_key};
 use super::{Core, Durability};
 
 /// fjall puts a writer to sleep for 100 ms at a time at 4 memtables waiting to be written out,
-/// and for good at 30 runs in its first level if its workers died. The store waits before it
-/// comes to that, in short naps, and notices the death of the workers.
+/// and for good at 30 runs in its first level if its worker died. The store waits before it
+/// comes to that, in short naps, and notices a death.
 const MAX_SEALED_MEMTABLES: usize = 3;
-const MAX_FIRST_LEVEL_RUNS: usize = 26;
+const MAX_FIRST_LEVEL_RUNS: usize = 18;
+/// From here on each commit takes a nap for each run more: a load that outpaces compaction is
+/// slowed down before it has to be halted.
+const SLOW_FIRST_LEVEL_RUNS: usize = 10;
 const NAP: Duration = Duration::from_millis(1);
 const NAPS_BETWEEN_CHECKS: u32 = 20;
 
@@ -142,12 +145,20 @@ impl Core {
 
     /// Waits until the engine has room for more writes.
     fn await_room(&self) -> Result<(), StoreError> {
-        if self.has_room() {
+        let (sealed, runs) = self.backlog();
+        self.note_first_level(runs);
+        if sealed < MAX_SEALED_MEMTABLES && runs <= SLOW_FIRST_LEVEL_RUNS {
             return Ok(());
         }
         let start = Instant::now();
+        let slow = runs.saturating_sub(SLOW_FIRST_LEVEL_RUNS) as u32;
+        thread::sleep(NAP * slow);
         let mut naps = 0u32;
-        while !self.has_room() {
+        loop {
+            let (sealed, runs) = self.backlog();
+            if sealed < MAX_SEALED_MEMTABLES && runs < MAX_FIRST_LEVEL_RUNS {
+                break;
+            }
             self.check_running()?;
             if naps.is_multiple_of(NAPS_BETWEEN_CHECKS) {
                 self.check_workers()?;
@@ -159,10 +170,10 @@ impl Core {
         Ok(())
     }
 
-    fn has_room(&self) -> bool {
+    /// Memtables waiting to be written out, and runs in the first level.
+    fn backlog(&self) -> (usize, usize) {
         let tree = &self.data.tree;
-        tree.sealed_memtable_count() < MAX_SEALED_MEMTABLES
-            && tree.l0_run_count() < MAX_FIRST_LEVEL_RUNS
+        (tree.sealed_memtable_count(), tree.l0_run_count())
     }
 
     /// Notices that a background thread of the engine died: nothing will make room then.

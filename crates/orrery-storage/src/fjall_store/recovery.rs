@@ -12,6 +12,7 @@ use crate::folder::Folder;
 use crate::part::{Head, PartId};
 
 use super::append::Appending;
+use super::compact::engine_strategy;
 use super::flush::JournalCut;
 use super::journal::Journal;
 use super::keys::{commits_key, decode_head, dropped_prefix, heads_prefix, record_part};
@@ -68,6 +69,7 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Core, StoreError> {
         keeper_wanted: Condvar::new(),
         mark: Mutex::new(mark),
         reclaiming: Mutex::new(Reclaiming::new(found.dropped)),
+        compacting: super::compact::Compacting::default(),
         watch: crate::lock::Watch::default(),
         counters: super::metrics::Counters::default(),
         stop: OnceLock::new(),
@@ -86,9 +88,12 @@ fn open_engine(folder: &Folder, options: Options) -> Result<(Database, Keyspace)
         let database = Database::builder(folder.engine_path())
             .cache_size(options.cache_bytes)
             .max_journaling_size(MAX_JOURNAL_BYTES)
+            .worker_threads(1)
             .open()?;
         let data = database.keyspace(KEYSPACE, || {
-            KeyspaceCreateOptions::default().max_memtable_size(options.memtable_bytes)
+            KeyspaceCreateOptions::default()
+                .max_memtable_size(options.memtable_bytes)
+                .compaction_strategy(Arc::new(engine_strategy()))
         })?;
         Ok((database, data))
     };
