@@ -200,7 +200,7 @@ impl Lowerer<'_> {
         let whole = value.as_i64().and_then(|value| u64::try_from(value).ok());
         whole
             // The planner's own texts ask for up to 32 bits (twice a TOP, OFFSET and LIMIT added).
-            .filter(|value| *value <= u64::from(u32::MAX))
+            .filter(|value| u32::try_from(*value).is_ok())
             .ok_or_else(|| {
                 let (code, message) = match clause {
                     "TOP" => (
