@@ -18,6 +18,7 @@ use crate::committer::{CommitMode, Committer, Environment};
 use crate::container::{Container, ContainerState, RangeMap};
 use crate::error::Error;
 use crate::partition::Partition;
+use crate::query::QueryCache;
 use crate::partition_map::{MapRecord, RangeRecord};
 use crate::write::prepare::Preparation;
 
@@ -72,6 +73,7 @@ struct Inner {
     catalog: CatalogState,
     /// Held by whoever reads, changes and writes a container's record.
     records: Mutex<()>,
+    queries: QueryCache,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
 }
 
@@ -120,6 +122,7 @@ impl Engine {
                 account,
                 catalog,
                 records: Mutex::new(()),
+                queries: QueryCache::default(),
                 containers,
             }),
         })
@@ -276,6 +279,10 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    pub(crate) fn query_cache(&self) -> &QueryCache {
+        &self.inner.queries
     }
 
     /// Databases, containers by name, users, permissions, scripts, keys and offers.

@@ -12,7 +12,7 @@
 //!   [`Engine::add_container`], whose `writes` argument commits the catalog's own records
 //!   together with the partition map. It resolves names to numbers and asks
 //!   [`Engine::container_by_number`].
-//! * The query module reads through [`partition::Partition::snapshot`]; what is indexed says
+//! * The [`query`] module reads through [`partition::Partition::snapshot`]; what is indexed says
 //!   [`index::IndexPlan::tree`], index keys are built by [`layout::term`].
 //! * Splits will change [`container::RangeMap`] and the generation of a part.
 
@@ -34,6 +34,7 @@ pub mod partition;
 pub mod partition_map;
 pub mod patch;
 pub mod pk_ranges;
+pub mod query;
 pub mod read;
 pub mod rebuild;
 pub mod submit;

@@ -1,0 +1,253 @@
+//! Queries over the items of a container, one page at a time.
+//!
+//! [`prepare`] turns text into a program and finds the key space that the query concerns;
+//! [`access`] chooses how to come by the items of a partition (index seeks, one logical
+//! partition, a scan); [`page`] pushes them through the program until the page is full;
+//! [`position`] is where the next page goes on.
+//!
+//! A page never leaves its partition: its session token names one range. Rows of several ranges
+//! are put one after the other only where that is all the merging there is; any other query over
+//! several ranges is the client's to merge (protocol: section 8.1).
+
+mod access;
+mod docids;
+mod metrics;
+mod page;
+mod position;
+mod prepare;
+mod seek;
+mod source;
+
+use std::sync::Arc;
+
+use orrery_model::epk::EpkRange;
+use orrery_model::partition_key::PartitionKey;
+use orrery_model::session::SessionToken;
+use orrery_sql::plan::Features;
+
+use crate::answer::{Answer, Failure, Meta};
+use crate::catalog::feeds::QuerySpec;
+use crate::container::{Container, ContainerState};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::feed::Scope;
+use crate::page::Target;
+use crate::partition::Partition;
+use page::PageRun;
+use position::QueryPosition;
+use prepare::Prepared;
+
+pub use metrics::QueryMetrics;
+pub(crate) use prepare::QueryCache;
+
+/// The headers of a query that matter here.
+#[derive(Debug, Clone, Default)]
+pub struct QueryOptions {
+    /// Most rows of the page; `None` and -1 of the wire leave it to us.
+    pub max_items: Option<u32>,
+    /// The token of the previous page.
+    pub continuation: Option<String>,
+    /// The session position that the answer must include.
+    pub session: Vec<SessionToken>,
+    /// `x-ms-documentdb-query-enablecrosspartition`.
+    pub cross_partition: bool,
+}
+
+/// One page of rows.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct QueryPage {
+    /// The rows' JSON texts, joined by commas.
+    pub rows: Vec<u8>,
+    /// How many.
+    pub count: u32,
+    /// The next page's token; `None` when the query is at its end.
+    pub continuation: Option<String>,
+    /// What it took.
+    pub metrics: QueryMetrics,
+}
+
+impl Engine {
+    /// One page of a query.
+    pub fn query(
+        &self,
+        container: &Container,
+        spec: &QuerySpec,
+        target: &Target,
+        options: &QueryOptions,
+    ) -> Result<Answer<QueryPage>, Failure> {
+        let started = self.clock().now_us();
+        let state = container.state();
+        let prepared = self.prepare(&state, spec)?;
+        let compile_us = self.clock().now_us().saturating_sub(started);
+        let scope = self.scope(container, &state, &prepared, target, options)?;
+        prepared.check_index(&state)?;
+        let position = match &options.continuation {
+            None => None,
+            Some(token) => Some(QueryPosition::parse(token)?),
+        };
+        let mut waiting = scope
+            .partitions
+            .iter()
+            .filter(|partition| is_ahead(partition, position.as_ref()));
+        let Some(partition) = waiting.next() else {
+            return Ok(nothing_left(scope.partitions.last()));
+        };
+        let refuse = |error| failure(error, partition);
+        partition.check_session(&options.session).map_err(refuse)?;
+        let mine = |position: &&QueryPosition| partition.range().overlaps(&position.space);
+        let start = position.as_ref().filter(mine).cloned();
+        let run = PageRun {
+            engine: self,
+            state: &state,
+            prepared: &prepared,
+            partition,
+            keys: &scope.keys,
+            wanted: page::wanted(partition, &scope.space, &scope.keys, &state),
+            most_rows: options.max_items,
+        };
+        let mut done = run.page(start, spec, compile_us).map_err(refuse)?;
+        if done.value.continuation.is_none()
+            && let Some(next) = waiting.next()
+        {
+            let position = QueryPosition::start_of(next.range().clone());
+            done.value.continuation = Some(position.to_token());
+        }
+        Ok(done)
+    }
+
+    /// The plan that a client merges by (protocol: section 8.3), as JSON.
+    pub fn query_plan(
+        &self,
+        container: &Container,
+        spec: &QuerySpec,
+        features: &str,
+    ) -> Result<Answer<Vec<u8>>, Failure> {
+        let state = container.state();
+        let features = Features::parse(features);
+        let plan = prepare::plan(self, &state, spec, Some(features))?;
+        let value = plan.to_json().into_bytes();
+        // A plan touches no partition; the service charges it like a small read.
+        Ok(Answer {
+            value,
+            meta: Meta::of_charge(orrery_model::charge::Charge::ONE),
+        })
+    }
+
+    /// The key space and partitions of a query: what the target says, narrowed by WHERE.
+    fn scope(
+        &self,
+        container: &Container,
+        state: &ContainerState,
+        prepared: &Prepared,
+        target: &Target,
+        options: &QueryOptions,
+    ) -> Result<QueryScope, Error> {
+        let mut scope = QueryScope::from(Scope::resolve(container, state, target)?);
+        if let Target::Key(key) = target
+            && state.key_definition().is_full(key)
+        {
+            scope.keys = vec![key.clone()];
+        }
+        if let Some(keys) = prepared.keys(state) {
+            scope.narrow(container, state, keys);
+        } else if *target == Target::All && !options.cross_partition {
+            return Err(Error::CrossPartitionDisabled);
+        }
+        if !prepared.program.reads_items() {
+            scope.partitions.truncate(1);
+        }
+        // A full key or a range is the client's own choice: everything runs inside it.
+        if scope.partitions.len() > 1 {
+            let plan = prepared.plan(state)?;
+            if !plan.is_plain() {
+                return Err(Error::CrossPartition {
+                    plan: plan.to_json().into_bytes(),
+                });
+            }
+        }
+        Ok(scope)
+    }
+}
+
+/// What a query covers.
+struct QueryScope {
+    /// One stretch of key space that holds everything.
+    space: EpkRange,
+    /// The partitions to ask, in order.
+    partitions: Vec<Arc<Partition>>,
+    /// The only keys or prefixes of keys that count; empty when all do.
+    keys: Vec<PartitionKey>,
+}
+
+impl From<Scope> for QueryScope {
+    fn from(scope: Scope) -> Self {
+        Self {
+            space: scope.space,
+            partitions: scope.partitions,
+            keys: Vec::new(),
+        }
+    }
+}
+
+impl QueryScope {
+    /// Leaves only partitions that own one of the keys.
+    fn narrow(&mut self, container: &Container, state: &ContainerState, keys: Vec<PartitionKey>) {
+        let definition = state.key_definition();
+        let spaces: Vec<EpkRange> = keys
+            .iter()
+            .map(|key| definition.prefix_range(key))
+            .collect();
+        let concerned = |partition: &Arc<Partition>| {
+            spaces
+                .iter()
+                .any(|space| partition.range().overlaps(space) && self.space.overlaps(space))
+        };
+        let partitions: Vec<_> = self
+            .partitions
+            .iter()
+            .filter(|p| concerned(p))
+            .cloned()
+            .collect();
+        // A contradiction still costs an answer from somewhere, and a session position.
+        if partitions.is_empty() {
+            self.partitions.truncate(1);
+            if self.partitions.is_empty() {
+                self.partitions
+                    .extend(container.ranges().partitions().first().cloned());
+            }
+        } else {
+            self.partitions = partitions;
+        }
+        self.keys = keys;
+    }
+}
+
+/// Whether a partition still has rows to give after a position.
+fn is_ahead(partition: &Partition, position: Option<&QueryPosition>) -> bool {
+    position.is_none_or(|position| {
+        partition.range().overlaps(&position.space) || partition.range().min >= position.space.max
+    })
+}
+
+fn failure(error: Error, partition: &Partition) -> Failure {
+    let meta = Meta {
+        charge: orrery_model::charge::Charge::ONE,
+        range: Some(partition.id()),
+        lsn: partition.lsn(),
+        item_lsn: None,
+    };
+    Failure { error, meta }
+}
+
+fn nothing_left(last: Option<&Arc<Partition>>) -> Answer<QueryPage> {
+    let meta = Meta {
+        charge: orrery_model::charge::Charge::ONE,
+        range: last.map(|partition| partition.id()),
+        lsn: last.map_or_else(Default::default, |partition| partition.lsn()),
+        item_lsn: None,
+    };
+    Answer {
+        value: QueryPage::default(),
+        meta,
+    }
+}

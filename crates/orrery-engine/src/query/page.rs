@@ -1,0 +1,264 @@
+//! One page of a query in one partition: items in, rows out, until the page is full.
+
+use orrery_model::charge::{self, QueryCost};
+use orrery_model::epk::EpkRange;
+use orrery_model::ids::DocId;
+use orrery_model::partition_key::PartitionKey;
+use orrery_model::rid::ResourceId;
+use orrery_sql::pipeline::{ExecutionError, Flow, Item, PageLimits, Pipeline, ResumeFilter};
+
+use super::QueryPage;
+use super::access::{self, Access};
+use super::metrics::QueryMetrics;
+use super::position::QueryPosition;
+use super::prepare::Prepared;
+use super::source::{Fetched, Source};
+use crate::answer::{Answer, Meta};
+use crate::catalog::feeds::QuerySpec;
+use crate::container::ContainerState;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::partition::{Partition, StoredItem};
+
+/// Rows of a page when the client leaves it to us.
+const DEFAULT_ROWS: usize = 1_000;
+/// Bytes that sorting, grouping and DISTINCT may hold.
+const MEMORY: usize = 256 << 20;
+
+/// A page to be made.
+pub struct PageRun<'a> {
+    /// The engine.
+    pub engine: &'a Engine,
+    /// The container's definition.
+    pub state: &'a ContainerState,
+    /// The query.
+    pub prepared: &'a Prepared,
+    /// Where it runs.
+    pub partition: &'a Partition,
+    /// The only keys or prefixes that count; empty when all do.
+    pub keys: &'a [PartitionKey],
+    /// The parts of the partition's key space that count; empty when all of it does.
+    pub wanted: Vec<EpkRange>,
+    /// Most rows.
+    pub most_rows: Option<u32>,
+}
+
+/// The parts of a partition's key space that a query covers; empty when that is all of it.
+pub fn wanted(
+    partition: &Partition,
+    space: &EpkRange,
+    keys: &[PartitionKey],
+    state: &ContainerState,
+) -> Vec<EpkRange> {
+    if keys.is_empty() {
+        let covered = space.covers(partition.range());
+        return if covered {
+            Vec::new()
+        } else {
+            vec![space.clone()]
+        };
+    }
+    let definition = state.key_definition();
+    keys.iter()
+        .filter_map(|key| definition.prefix_range(key).intersect(space))
+        .collect()
+}
+
+impl PageRun<'_> {
+    /// Makes the page from a position on.
+    pub fn page(
+        &self,
+        start: Option<QueryPosition>,
+        spec: &QuerySpec,
+        compile_us: u64,
+    ) -> Result<Answer<QueryPage>, Error> {
+        let clock = self.engine.clock();
+        let started = clock.now_us();
+        let snapshot = self.partition.snapshot(&**self.engine.store())?;
+        let choice = access::choose(self, &snapshot)?;
+        let index_us = clock.now_us().saturating_sub(started);
+        let state = start
+            .as_ref()
+            .map(|start| start.state.as_slice())
+            .filter(|state| !state.is_empty());
+        let is_sorted = matches!(choice.access, Access::Ordered(_));
+        let mut pipeline = Pipeline::new(
+            &self.prepared.program,
+            self.limits(),
+            is_sorted,
+            state,
+            resume_filter(spec)?,
+        )
+        .map_err(refused)?;
+        let mut filling = Filling {
+            run: self,
+            now: clock.now_seconds(),
+            cost: choice.cost,
+            page: QueryPage::default(),
+            position: None,
+        };
+        let deadline =
+            started.saturating_add(self.engine.limits().execution_ms.saturating_mul(1_000));
+        let scans = matches!(choice.access, Access::Scan);
+        let start = start.filter(|_| !pipeline.restarts());
+        let mut source = Source::new(choice.access, start.as_ref());
+        let flow = loop {
+            let chunk = source.next(&snapshot)?;
+            if chunk.is_empty() {
+                break pipeline.finish().map_err(refused)?;
+            }
+            let flow = filling.push(&mut pipeline, chunk)?;
+            filling.take(&mut pipeline);
+            if flow != Flow::More {
+                break flow;
+            }
+            if !pipeline.restarts() && clock.now_us() >= deadline {
+                break Flow::PageFull;
+            }
+        };
+        filling.take(&mut pipeline);
+        if matches!(flow, Flow::PageFull | Flow::PageFullInside) {
+            let mut position = filling
+                .position
+                .take()
+                .filter(|_| !pipeline.restarts())
+                .unwrap_or_else(|| QueryPosition::start_of(self.partition.range().clone()));
+            position.again = flow == Flow::PageFullInside;
+            position.state = pipeline.resume_state();
+            filling.page.continuation = Some(position.to_token());
+        }
+        let counters = pipeline.counters();
+        let cost = QueryCost {
+            items_returned: counters.rows,
+            bytes_returned: counters.row_bytes,
+            items_projected: if self.prepared.returns_items() {
+                0
+            } else {
+                counters.projected
+            },
+            items_tested: if scans && !choice.narrowed {
+                counters.tested
+            } else {
+                0
+            },
+            ..filling.cost
+        };
+        let mut page = filling.page;
+        page.metrics = QueryMetrics {
+            cost,
+            items_matched: counters.projected.min(cost.items_loaded),
+            total_us: compile_us + clock.now_us().saturating_sub(started),
+            compile_us,
+            index_us,
+        };
+        let meta = Meta {
+            charge: charge::query(&cost, self.engine.environment().read_cost).rounded(),
+            range: Some(self.partition.id()),
+            lsn: snapshot.lsn(),
+            item_lsn: None,
+        };
+        Ok(Answer { value: page, meta })
+    }
+
+    fn limits(&self) -> PageLimits {
+        PageLimits {
+            rows: self
+                .most_rows
+                .map_or(DEFAULT_ROWS, |rows| (rows as usize).max(1)),
+            bytes: self.engine.limits().response_bytes,
+            memory: MEMORY,
+            ..PageLimits::default()
+        }
+    }
+
+    /// Whether an item lies in the wanted part of the key space.
+    fn wants(&self, item: &StoredItem) -> bool {
+        self.wanted.is_empty() || self.wanted.iter().any(|range| holds(range, item.epk()))
+    }
+}
+
+/// Whether a key lies in a range; trailing zero bytes do not count (protocol: section 6.2).
+fn holds(range: &EpkRange, epk: &[u8]) -> bool {
+    let significant = epk
+        .iter()
+        .rposition(|&byte| byte != 0)
+        .map_or(0, |last| last + 1);
+    let epk = epk.get(..significant).unwrap_or_default();
+    range.min.significant() <= epk && epk < range.max.significant()
+}
+
+/// A page on its way.
+struct Filling<'a> {
+    run: &'a PageRun<'a>,
+    now: u64,
+    cost: QueryCost,
+    page: QueryPage,
+    /// After the last item pushed.
+    position: Option<QueryPosition>,
+}
+
+impl Filling<'_> {
+    fn push(&mut self, pipeline: &mut Pipeline<'_>, chunk: Vec<Fetched>) -> Result<Flow, Error> {
+        let default_ttl = self.run.state.default_ttl();
+        for fetched in chunk {
+            self.cost.items_loaded += 1;
+            self.cost.bytes_loaded += fetched.item.json().len() as u64;
+            if fetched.item.is_live(self.now, default_ttl) && self.run.wants(&fetched.item) {
+                let item = Item {
+                    doc: fetched.docid.0,
+                    text: fetched.item.json(),
+                    system: None,
+                };
+                let flow = pipeline.push(item).map_err(refused)?;
+                if flow != Flow::More {
+                    self.passed(fetched.docid, fetched.entry);
+                    return Ok(flow);
+                }
+            }
+            self.passed(fetched.docid, fetched.entry);
+        }
+        Ok(Flow::More)
+    }
+
+    fn passed(&mut self, docid: DocId, entry: Vec<u8>) {
+        match &mut self.position {
+            Some(position) => {
+                position.after = Some(docid);
+                position.entry = entry;
+            }
+            None => {
+                let start = QueryPosition::start_of(self.run.partition.range().clone());
+                self.position = Some(QueryPosition {
+                    after: Some(docid),
+                    entry,
+                    ..start
+                });
+            }
+        }
+    }
+
+    fn take(&mut self, pipeline: &mut Pipeline<'_>) {
+        for row in pipeline.take_rows() {
+            if self.page.count > 0 {
+                self.page.rows.push(b',');
+            }
+            self.page.rows.extend_from_slice(&row);
+            self.page.count += 1;
+        }
+    }
+}
+
+fn resume_filter(spec: &QuerySpec) -> Result<Option<ResumeFilter>, Error> {
+    let Some(value) = &spec.resume_filter else {
+        return Ok(None);
+    };
+    let document = |rid: &str| ResourceId::parse(rid).ok()?.number();
+    let filter = ResumeFilter::parse(value, &document);
+    filter
+        .map(Some)
+        .ok_or_else(|| Error::bad_request("The resume filter of the query is invalid."))
+}
+
+fn refused(error: ExecutionError) -> Error {
+    Error::bad_request(error.to_string())
+}

@@ -1,0 +1,135 @@
+//! Where the next page of a query goes on. Like the position of a feed it names key space and
+//! item, never a count within a range, so it stays right when the range splits; the state of the
+//! pipeline (rows that TOP and OFFSET have seen) travels with it.
+
+use orrery_model::epk::{EffectivePartitionKey, EpkRange};
+use orrery_model::ids::DocId;
+
+use crate::error::Error;
+
+/// The point between two pages.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueryPosition {
+    /// The key space of the partition that is half done; what comes before it is done.
+    pub space: EpkRange,
+    /// The last item that was pushed; `None` to push all from the first.
+    pub after: Option<DocId>,
+    /// Push the last item again: it has rows left.
+    pub again: bool,
+    /// The last index entry, where the rows come in the order of an index.
+    pub entry: Vec<u8>,
+    /// The pipeline's own state; empty for a start.
+    pub state: Vec<u8>,
+}
+
+impl QueryPosition {
+    /// The start of a partition.
+    pub fn start_of(space: EpkRange) -> Self {
+        Self {
+            space,
+            after: None,
+            again: false,
+            entry: Vec::new(),
+            state: Vec::new(),
+        }
+    }
+
+    /// The token's text, header-safe.
+    pub fn to_token(&self) -> String {
+        format!(
+            "1.q.{}.{}.{}.{}.{}.{}",
+            self.space.min.to_hex(),
+            self.space.max.to_hex(),
+            self.after
+                .map_or_else(String::new, |docid| format!("{:x}", docid.0)),
+            if self.again { "a" } else { "" },
+            to_hex(&self.entry),
+            to_hex(&self.state),
+        )
+    }
+
+    /// Reads a token; anything that `to_token` cannot have written is a 400.
+    pub fn parse(token: &str) -> Result<Self, Error> {
+        Self::read(token).ok_or_else(|| Error::bad_request("Invalid Continuation Token"))
+    }
+
+    fn read(token: &str) -> Option<Self> {
+        let parts: Vec<&str> = token.split('.').collect();
+        let ["1", "q", min, max, after, again, entry, state] = parts.as_slice() else {
+            return None;
+        };
+        let space = EpkRange::new(
+            EffectivePartitionKey::from_hex(min)?,
+            EffectivePartitionKey::from_hex(max)?,
+        );
+        let after = match *after {
+            "" => None,
+            digits => Some(DocId(u64::from_str_radix(digits, 16).ok()?)),
+        };
+        let again = match *again {
+            "" => false,
+            "a" => true,
+            _ => return None,
+        };
+        let position = Self {
+            space,
+            after,
+            again,
+            entry: from_hex(entry)?,
+            state: from_hex(state)?,
+        };
+        (!position.space.is_empty()).then_some(position)
+    }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from_digit(u32::from(digit), 16).unwrap_or('0'))
+        .collect()
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    let byte = |[high, low]: &[u8; 2]| Some((digit(*high)? << 4 | digit(*low)?) as u8);
+    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_come_back_and_nothing_else_is_taken() {
+        let position = QueryPosition {
+            space: EpkRange::full(),
+            after: Some(DocId(0xabc)),
+            again: true,
+            entry: vec![0, 255],
+            state: vec![1, 2, 3],
+        };
+        assert_eq!(
+            QueryPosition::parse(&position.to_token()).expect("own token"),
+            position
+        );
+        let start = QueryPosition::start_of(EpkRange::full());
+        assert_eq!(
+            QueryPosition::parse(&start.to_token()).expect("own token"),
+            start
+        );
+        for bad in [
+            "",
+            "1.q",
+            "1.q.......",
+            "2.q..FF....",
+            "1.q..FF.xyz...",
+            "1.q..FF...0.",
+            "1.q..FF.é...",
+            "1.q.FF.FF....",
+        ] {
+            assert!(QueryPosition::parse(bad).is_err(), "{bad}");
+        }
+    }
+}
