@@ -46,13 +46,12 @@ impl ContainerError {
 }
 
 /// Members that are kept and echoed as they came: nothing here acts on them yet.
-const ECHOED: [&str; 6] = [
+const ECHOED: [&str; 5] = [
     "clientEncryptionPolicy",
     "materializedViewDefinition",
     "globalSecondaryIndexDefinition",
     "materializedViews",
     "materializedViewsProperties",
-    "fullTextIndexes",
 ];
 
 /// A container's definition, without its system properties.

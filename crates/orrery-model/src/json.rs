@@ -1,8 +1,8 @@
 //! JSON text to values and back.
 //!
-//! Three ways in: [`parse`] for text from outside (checks everything), [`project`] for our own
+//! Three ways in: [`parse()`] for text from outside (checks everything), [`project()`] for our own
 //! canonical text (reads only what is asked for), [`member_slice`] for one member's text. One way
-//! out: [`write`], the canonical compact form in which items are stored and answered.
+//! out: [`write()`], the canonical compact form in which items are stored and answered.
 
 mod parse;
 mod project;

@@ -66,7 +66,16 @@ impl SessionToken {
             .split(',')
             .map(str::trim)
             .filter(|part| !part.is_empty());
-        parts.take(MAX_RANGES).map(Self::parse).collect()
+        let tokens: Vec<_> = parts
+            .take(MAX_RANGES + 1)
+            .map(Self::parse)
+            .collect::<Result<_, _>>()?;
+        if tokens.len() > MAX_RANGES {
+            return Err(SessionTokenError {
+                token: text.chars().take(100).collect(),
+            });
+        }
+        Ok(tokens)
     }
 
     /// Whether a partition at this version and LSN has everything the token's owner has seen:

@@ -88,19 +88,16 @@ fn midpoint128(min: &[u8], max: Option<&[u8]>, levels: usize) -> Option<Vec<u8>>
     let levels = levels.checked_sub(1)?;
     let (low, low_below) = first_level(min);
     let (high, high_below) = max.map_or((HASH_END, &[][..]), first_level);
+    let descend = |high_below| {
+        let below = midpoint128(low_below, high_below, levels)?;
+        Some([&low.to_be_bytes()[..], &below].concat())
+    };
     match high.checked_sub(low)? {
-        0 => below(low, midpoint128(low_below, Some(high_below), levels)?),
+        0 => descend(Some(high_below)),
         1 if high < HASH_END && high_below.iter().any(|&byte| byte != 0) => {
             Some(high.to_be_bytes().to_vec())
         }
-        1 => below(low, midpoint128(low_below, None, levels)?),
+        1 => descend(None),
         distance => Some((low + distance / 2).to_be_bytes().to_vec()),
     }
-}
-
-#[allow(clippy::unnecessary_wraps)] // keeps the arms of the caller alike
-fn below(level: u128, rest: Vec<u8>) -> Option<Vec<u8>> {
-    let mut bytes = level.to_be_bytes().to_vec();
-    bytes.extend(rest);
-    Some(bytes)
 }

@@ -46,6 +46,11 @@ fn values_survive_text() {
             value,
             "{text}"
         );
+        let wrapped = format!("{{\"before\":[{text}],\"v\":{text}}}");
+        let mut tree = PathTree::none();
+        tree.add(&["v"]);
+        let projected = json::project(wrapped.as_bytes(), &tree);
+        assert_eq!(projected.member("v"), &value, "{text}");
     }
 }
 
