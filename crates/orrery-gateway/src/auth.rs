@@ -2,13 +2,16 @@
 //! (protocol: section 2).
 
 mod keys;
+mod resource_token;
 mod token_header;
 
 use std::time::{Duration, SystemTime};
 
 use http::HeaderMap;
+use orrery_model::rid::ResourceId;
 
 pub use keys::{EMULATOR_KEY, InvalidKey, Key, Keys};
+pub use resource_token::ResourceToken;
 pub use token_header::{TokenHeader, TokenKind};
 
 use crate::request::http_date;
@@ -25,8 +28,8 @@ pub enum Identity {
     Owner,
     /// Holder of a read-only key.
     Reader,
-    /// Bearer of this resource token, which the engine has yet to recognise.
-    Bearer(String),
+    /// Bearer of a resource token; what it allows says its permission.
+    Bearer(ResourceId),
 }
 
 /// Why a request is not accepted.
@@ -38,6 +41,8 @@ pub enum AuthFailure {
     Malformed,
     /// A kind of token that this account does not accept.
     Unsupported,
+    /// A resource token that this account did not give out.
+    UnknownToken,
     /// Neither `x-ms-date` nor `Date` holds a date.
     Date,
     /// No key of the account gives this signature; the payload that was expected.
@@ -95,18 +100,41 @@ impl Authenticator {
             TokenHeader {
                 kind: TokenKind::Master,
                 signature,
-                ..
             } => self.check_signature(headers, signed, signature, now),
             TokenHeader {
                 kind: TokenKind::Resource,
-                text,
-                ..
-            } => Ok(Identity::Bearer(text.to_owned())),
+                signature,
+            } => self.check_token(signature, now),
             TokenHeader {
                 kind: TokenKind::Other,
                 ..
             } => Err(AuthFailure::Unsupported),
         }
+    }
+
+    fn check_token(&self, signature: &str, now: SystemTime) -> Result<Identity, AuthFailure> {
+        let token = ResourceToken::open(signature, &self.keys.primary)?;
+        let at = |second| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(second));
+        let (Some(start), Some(expiry)) = (at(token.issued), at(token.expiry)) else {
+            return Err(AuthFailure::UnknownToken);
+        };
+        if start > now + CLOCK_SKEW || expiry < now {
+            return Err(AuthFailure::NotCurrent { start, expiry, now });
+        }
+        Ok(Identity::Bearer(token.permission))
+    }
+
+    /// A token for a permission, good from `now` for this long.
+    pub fn mint(&self, permission: ResourceId, now: SystemTime, life: Duration) -> String {
+        let issued = now
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default();
+        let token = ResourceToken {
+            permission,
+            issued: issued.as_secs(),
+            expiry: (issued + life).as_secs(),
+        };
+        token.mint(&self.keys.primary)
     }
 
     fn check_signature(

@@ -20,7 +20,7 @@ use crate::{access, explorer};
 pub struct Gateway {
     pub(crate) engine: Engine,
     pub(crate) config: GatewayConfig,
-    authenticator: Authenticator,
+    pub(crate) authenticator: Authenticator,
     activities: ActivitySource,
     clock: Arc<dyn Clock>,
 }
@@ -42,7 +42,8 @@ impl Gateway {
         }
     }
 
-    fn now(&self) -> SystemTime {
+    /// The engine's time.
+    pub(crate) fn now(&self) -> SystemTime {
         UNIX_EPOCH + Duration::from_micros(self.clock.now_us())
     }
 
@@ -58,8 +59,8 @@ impl Gateway {
             Identity::Owner => {}
             Identity::Reader if operation.is_read() => {}
             Identity::Reader => return Err(GatewayError::NotPermitted.into()),
-            Identity::Bearer(token) => {
-                access::check(&self.engine, &token, &path, operation)?;
+            Identity::Bearer(permission) => {
+                access::check(&self.engine, permission, &path, operation, exchange.headers)?;
             }
         }
         operations::run(exchange, path, operation).await

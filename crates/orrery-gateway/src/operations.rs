@@ -107,7 +107,7 @@ impl ContainerCall<'_> {
                 change_feed::read(self).await
             }
             Operation::ReadFeed => feeds::read(self).await,
-            Operation::Query => query::run(self),
+            Operation::Query => query::run(self).await,
             Operation::QueryPlan => query::plan(self),
             Operation::Batch => batch::execute(self).await,
             Operation::DeletePartitionKey => items::delete_partition_key(self).await,

@@ -70,6 +70,17 @@ impl Key {
     }
 }
 
+impl Key {
+    /// The HMAC of some bytes.
+    pub(super) fn authenticate(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut mac = self.0.clone();
+        for part in parts {
+            mac.update(part);
+        }
+        mac.finalize().into_bytes().into()
+    }
+}
+
 /// The keys of an account. Only the primary key is needed.
 #[derive(Debug, Clone)]
 pub struct Keys {

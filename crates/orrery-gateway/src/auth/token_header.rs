@@ -22,8 +22,6 @@ pub struct TokenHeader<'b> {
     pub kind: TokenKind,
     /// From `sig`.
     pub signature: &'b str,
-    /// The whole decoded text: a resource token is handed out and given back as such.
-    pub text: &'b str,
 }
 
 impl<'b> TokenHeader<'b> {
@@ -59,11 +57,7 @@ impl<'b> TokenHeader<'b> {
         version
             .is_some_and(|version| matches!(version, "1" | "1.0"))
             .then_some(())?;
-        Some(Self {
-            kind,
-            signature,
-            text,
-        })
+        Some(Self { kind, signature })
     }
 }
 

@@ -129,7 +129,7 @@ fn options(
             offers::read_headers(headers, &mut options)?;
         }
         ResourceKind::Permission => {
-            permissions::expiry_seconds(headers)?;
+            permissions::life(headers)?;
         }
         _ => {}
     }
@@ -144,12 +144,15 @@ fn reply(
     let Resource {
         rid,
         etag,
-        body,
+        mut body,
         alt_path,
         outcome,
         offer,
         ..
     } = value;
+    if path.kind() == ResourceKind::Permission && outcome != ResourceOutcome::Deleted {
+        permissions::add_token(&mut body, rid, exchange)?;
+    }
     let status = match outcome {
         ResourceOutcome::Found => StatusCode::OK,
         ResourceOutcome::Created => StatusCode::CREATED,

@@ -1,17 +1,65 @@
 //! Queries over items, and their plans (protocol: section 8).
 
-use super::ContainerCall;
-use crate::request::QueryBody;
-use crate::respond::Reply;
+use http::{HeaderValue, StatusCode};
+use orrery_engine::Answer;
+use orrery_engine::query::QueryOptions;
+
+use super::{ContainerCall, page_reply};
+use crate::request::{QueryBody, RequestHeaders};
 use crate::respond::errors::{GatewayError, Problem};
+use crate::respond::{Reply, names};
 
 /// Runs a page of a query.
-pub(super) fn run(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
-    plan(call)
+pub(super) async fn run(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
+    let headers = call.headers;
+    let spec = QueryBody::parse(call.body)?.into_spec();
+    let target = call.target()?;
+    check_continuation_limit(headers)?;
+    let page = headers.page()?;
+    let options = QueryOptions {
+        max_items: page.max_items,
+        continuation: page.continuation,
+        session: page.session,
+        cross_partition: headers.flag(&names::ENABLE_CROSS_PARTITION)?,
+    };
+    let Answer { value, meta } = call
+        .blocking(move |engine, container| engine.query(container, &spec, &target, &options))
+        .await?;
+    let array = call.path.kind().feed_array();
+    let mut reply = page_reply(&call.container, array, &value.rows, value.count);
+    if headers.flag(&names::POPULATE_QUERY_METRICS)? {
+        reply = reply.header_text(names::QUERY_METRICS, value.metrics.to_string());
+    }
+    if headers.flag(&names::OPTIMISTIC_DIRECT_EXECUTE)? && value.continuation.is_some() {
+        // Without it the .NET SDK drops what it has and starts over with a plan
+        // (protocol: section 8.8).
+        reply = reply.header(
+            names::REQUIRES_DISTRIBUTION,
+            HeaderValue::from_static("False"),
+        );
+    }
+    Ok(reply.continuation(value.continuation).meta(meta))
 }
 
 /// Plans a query for the client's pipeline.
 pub(super) fn plan(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
-    let _spec = QueryBody::parse(call.body)?.into_spec();
-    Err(GatewayError::Unsupported("Queries over items are not served yet.".to_owned()).into())
+    let spec = QueryBody::parse(call.body)?.into_spec();
+    let features = call
+        .headers
+        .text(&names::SUPPORTED_QUERY_FEATURES)?
+        .unwrap_or_default();
+    let Answer { value, meta } = call.engine.query_plan(&call.container, &spec, features)?;
+    Ok(Reply::json(StatusCode::OK, value).meta(meta))
+}
+
+/// Our tokens are far shorter than a kilobyte, so that only a limit of none is too
+/// small for them.
+fn check_continuation_limit(headers: RequestHeaders<'_>) -> Result<(), GatewayError> {
+    match headers.number::<i64>(&names::CONTINUATION_LIMIT_KB)? {
+        Some(0) => Err(GatewayError::Input(
+            "The continuation token limit specified is not large enough.".to_owned(),
+        )),
+        Some(limit) if limit < -1 => Err(GatewayError::Header(names::CONTINUATION_LIMIT_KB)),
+        _ => Ok(()),
+    }
 }

@@ -139,9 +139,6 @@ pub enum GatewayError {
     /// A read-only key, or a permission that does not go that far.
     #[error("The request is not permitted by the given authorization token.")]
     NotPermitted,
-    /// A resource token that is not (or no longer) one of this account's.
-    #[error("The input authorization token is not valid.")]
-    UnknownToken,
     /// A feature that the account does not have.
     #[error("{0}")]
     Unsupported(String),
@@ -215,9 +212,6 @@ impl Problem {
                     row(S::REQUEST_TIMEOUT, 0, "RequestTimeout", Form::Gateway)
                 }
                 GatewayError::NotPermitted => row(S::FORBIDDEN, 0, "Forbidden", Form::Gateway),
-                GatewayError::UnknownToken => {
-                    row(S::UNAUTHORIZED, 0, "Unauthorized", Form::Gateway)
-                }
             },
         }
     }
@@ -303,6 +297,9 @@ fn auth_text(failure: &AuthFailure) -> String {
         AuthFailure::Unsupported => {
             "The given type of authorization token is not supported by this account.".to_owned()
         }
+        AuthFailure::UnknownToken => "The input authorization token is not valid: its permission \
+             does not exist, or another account gave it out."
+            .to_owned(),
         AuthFailure::Date => "The date header is missing or invalid. Ensure that x-ms-date holds \
              the date in RFC 1123 form."
             .to_owned(),

@@ -160,7 +160,6 @@ fn the_gateways_own_errors() {
         (GatewayError::Body("x".to_owned()), 400),
         (GatewayError::Input("x".to_owned()), 400),
         (GatewayError::Unsupported("x".to_owned()), 400),
-        (GatewayError::UnknownToken, 401),
         (GatewayError::NotPermitted, 403),
         (GatewayError::UnknownPath, 404),
         (GatewayError::MethodNotAllowed, 405),

@@ -10,4 +10,6 @@ mod http;
 mod hybrid_row;
 mod items;
 mod metadata;
+mod permissions;
+mod query;
 mod server;

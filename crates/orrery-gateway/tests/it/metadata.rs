@@ -96,6 +96,55 @@ fn databases_and_containers_come_and_go() {
 }
 
 #[test]
+fn offers_are_found_by_query_and_replaced() {
+    let mut account = Account::empty();
+    assert_eq!(
+        account.send("POST", "/dbs", &[], br#"{"id":"db"}"#).status,
+        201
+    );
+    let body = br#"{"id":"t","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}"#;
+    let made = account.send(
+        "POST",
+        "/dbs/db/colls",
+        &[("x-ms-offer-throughput", "500")],
+        body,
+    );
+    assert_eq!(made.status, 201, "{}", made.text());
+    let rid = parsed(&made)
+        .member("_rid")
+        .as_str()
+        .expect("a rid")
+        .to_owned();
+    let query = format!(
+        r#"{{"query":"SELECT * FROM root r WHERE r.offerResourceId = @rid","parameters":[{{"name":"@rid","value":"{rid}"}}]}}"#
+    );
+    let headers = [
+        ("x-ms-documentdb-isquery", "True"),
+        ("Content-Type", "application/query+json"),
+    ];
+    let found = account.send("POST", "/offers", &headers, query.as_bytes());
+    assert_eq!(found.status, 200, "{}", found.text());
+    let offer = parsed(&found).member("Offers").element(0).clone();
+    assert_eq!(
+        offer.member("content").member("offerThroughput").as_f64(),
+        Some(500.0)
+    );
+    let path = format!("/offers/{}", offer.member("_rid").as_str().expect("a rid"));
+    let text = orrery_model::json::to_string(&offer)
+        .replace("\"offerThroughput\":500", "\"offerThroughput\":600");
+    let replaced = account.send("PUT", &path, &[], text.as_bytes());
+    assert_eq!(replaced.status, 200, "{}", replaced.text());
+    assert_eq!(
+        parsed(&replaced)
+            .member("content")
+            .member("offerThroughput")
+            .as_f64(),
+        Some(600.0)
+    );
+    assert!(replaced.header("x-ms-cosmos-min-throughput").is_some());
+}
+
+#[test]
 fn names_with_other_letters_are_escaped_in_headers() {
     let mut account = Account::empty();
     assert_eq!(
