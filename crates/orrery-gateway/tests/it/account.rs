@@ -83,33 +83,34 @@ impl Account {
         Self { server, client }
     }
 
-    /// An account with database `db`, container `c` on `/pk`, container `h` on `/t`, `/u` and
-    /// an item in `c`.
+    /// An account with database `db`, container `c` on `/pk`, container `h` on `/t`, `/u`,
+    /// container `w` of several ranges, and an item in `c`.
     pub fn with_containers() -> Self {
         let mut account = Self::empty();
-        let mut make = |path: &str, key: &str, body: &str| {
-            let headers: &[(&str, &str)] = if key.is_empty() {
-                &[]
-            } else {
-                &[("x-ms-documentdb-partitionkey", key)]
-            };
-            let made = account.send("POST", path, headers, body.as_bytes());
+        let mut make = |path: &str, header: (&str, &str), body: &str| {
+            let made = account.send("POST", path, &[header], body.as_bytes());
             assert_eq!(made.status, 201, "{path}: {}", made.text());
         };
-        make("/dbs", "", r#"{"id":"db"}"#);
+        let throughput = ("x-ms-offer-throughput", "400");
+        make("/dbs", ("accept", "*/*"), r#"{"id":"db"}"#);
         make(
             "/dbs/db/colls",
-            "",
+            throughput,
             r#"{"id":"c","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}"#,
         );
         make(
             "/dbs/db/colls",
-            "",
+            throughput,
             r#"{"id":"h","partitionKey":{"paths":["/t","/u"],"kind":"MultiHash","version":2}}"#,
         );
         make(
+            "/dbs/db/colls",
+            ("x-ms-offer-throughput", "30000"),
+            r#"{"id":"w","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}"#,
+        );
+        make(
             "/dbs/db/colls/c/docs",
-            r#"["a"]"#,
+            ("x-ms-documentdb-partitionkey", r#"["a"]"#),
             r#"{"id":"1","pk":"a","n":1}"#,
         );
         account

@@ -51,7 +51,7 @@ fn databases_and_containers_come_and_go() {
             .member("DocumentCollections")
             .as_array()
             .map(<[_]>::len),
-        Some(2)
+        Some(3)
     );
 
     let read = account.send(

@@ -215,3 +215,40 @@ fn a_continuation_limit_of_nothing_is_too_small() {
                 .contains("continuation token limit specified is not large enough")
     );
 }
+
+#[test]
+fn a_container_of_several_ranges_is_queried_range_by_range() {
+    let mut account = Account::with_containers();
+    let ranges = parsed(&account.send("GET", "/dbs/db/colls/w/pkranges", &[], b""));
+    let count = ranges
+        .member("PartitionKeyRanges")
+        .as_array()
+        .expect("ranges")
+        .len();
+    assert!(count > 1, "{count} ranges");
+    for id in 0..30 {
+        let (key, body) = (
+            format!(r#"["{id}"]"#),
+            format!(r#"{{"id":"x","pk":"{id}"}}"#),
+        );
+        let headers = [("x-ms-documentdb-partitionkey", key.as_str())];
+        let made = account.send("POST", "/dbs/db/colls/w/docs", &headers, body.as_bytes());
+        assert_eq!(made.status, 201, "{}", made.text());
+    }
+    let mut sum = 0.0;
+    for range in 0..count {
+        let range = range.to_string();
+        let headers = [
+            ("x-ms-documentdb-isquery", "True"),
+            ("x-ms-documentdb-partitionkeyrangeid", range.as_str()),
+        ];
+        let text = br#"{"query":"SELECT VALUE COUNT(1) FROM c"}"#;
+        let answer = account.send("POST", "/dbs/db/colls/w/docs", &headers, text);
+        assert_eq!(
+            answer.header("x-ms-documentdb-partitionkeyrangeid"),
+            Some(range.as_str())
+        );
+        sum += numbers(&answer).iter().sum::<f64>();
+    }
+    assert_eq!(sum, 30.0);
+}
