@@ -125,12 +125,10 @@ fn a_query_goes_on_after_its_continuation() {
 
 #[test]
 fn a_query_that_clients_merge_is_answered_with_its_plan() {
-    let mut account = filled();
-    let refused = query(
-        &mut account,
-        r#"{"query":"SELECT VALUE COUNT(1) FROM c"}"#,
-        &[CROSS],
-    );
+    let mut account = Account::with_containers();
+    let headers = [("x-ms-documentdb-isquery", "True"), CROSS];
+    let text = br#"{"query":"SELECT VALUE COUNT(1) FROM c"}"#;
+    let refused = account.send("POST", "/dbs/db/colls/w/docs", &headers, text);
     assert_eq!(
         (refused.status, refused.header("x-ms-substatus")),
         (400, Some("1004"))
