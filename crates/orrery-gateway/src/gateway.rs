@@ -1,5 +1,6 @@
 //! The account's handler: from a complete request to its response.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -47,7 +48,7 @@ impl Gateway {
         UNIX_EPOCH + Duration::from_micros(self.clock.now_us())
     }
 
-    async fn route(&self, exchange: &mut Exchange<'_>) -> Result<Reply, Problem> {
+    async fn route(&self, exchange: &Exchange<'_>) -> Result<Reply, Problem> {
         let call = exchange.call;
         let path = ResourcePath::parse(call.head.uri.path()).map_err(GatewayError::from)?;
         let identity = self.identify(call, &path)?;
@@ -69,6 +70,7 @@ impl Gateway {
     /// Checks the proof of identity against every way in which SDKs write the link.
     fn identify(&self, call: &Call, path: &ResourcePath) -> Result<Identity, Problem> {
         let verb = lower_verb(&call.head.method);
+        let verb = verb.as_ref();
         let link = path.signing_link();
         let resource_type = path.signing_type();
         let canonical = Signed {
@@ -121,13 +123,13 @@ impl Handler for Gateway {
             return explorer::answer(&self.config, path);
         }
         let activity = self.activities.of_request(&call.head.headers);
-        let mut exchange = Exchange {
+        let exchange = Exchange {
             gateway: self,
             call: &call,
             headers: RequestHeaders::new(&call.head.headers),
             activity: &activity,
         };
-        let reply = match self.route(&mut exchange).await {
+        let reply = match self.route(&exchange).await {
             Ok(reply) => reply,
             Err(problem) => problem.into_reply(&activity, path),
         };
@@ -147,18 +149,17 @@ impl Handler for Gateway {
     }
 }
 
-/// The verb as signatures have it. Verbs that we do not serve need no signature: they
-/// end in 405 or 401 either way.
-fn lower_verb(method: &Method) -> &'static str {
-    match *method {
+/// The verb as signatures have it.
+fn lower_verb(method: &Method) -> Cow<'static, str> {
+    Cow::Borrowed(match *method {
         Method::GET => "get",
         Method::HEAD => "head",
         Method::POST => "post",
         Method::PUT => "put",
         Method::PATCH => "patch",
         Method::DELETE => "delete",
-        _ => "",
-    }
+        _ => return Cow::Owned(method.as_str().to_ascii_lowercase()),
+    })
 }
 
 /// The link with its escapes, as it stands in the request line.
