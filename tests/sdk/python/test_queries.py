@@ -27,7 +27,7 @@ def ask(container, text, **options):
 
 
 def test_this_container_has_several_ranges(orders):
-    assert len(list(orders.read_feed_ranges())) == 2
+    assert len(list(orders.read_feed_ranges())) > 1
 
 
 def test_filters_over_one_key(orders):
