@@ -50,7 +50,7 @@ pub fn python(options: &Options) -> Result<()> {
     for shard in 1..=options.jobs {
         let server = binary
             .as_ref()
-            .map(|binary| Server::start(binary, &["--in-memory"]))
+            .map(|binary| Server::start_as_emulator(binary))
             .transpose()?;
         let host = match (&server, &options.endpoint) {
             (Some(server), _) => format!("{}/", server.https()),

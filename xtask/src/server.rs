@@ -1,7 +1,7 @@
 //! The server under test: built, started on a port that the operating system chooses, and ended.
 
 use std::io::{BufRead, BufReader, Read};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -53,16 +53,38 @@ impl Server {
     /// Starts `orrery serve` on a free port with these further arguments and waits until it
     /// accepts connections.
     pub fn start(binary: &Path, arguments: &[&str]) -> Result<Self> {
-        let mut command = Command::new(binary);
+        Self::spawn(
+            Command::new(binary)
+                .args(["serve", "--port", "0"])
+                .args(arguments),
+        )
+    }
+
+    /// Starts a server in memory that advertises itself as emulators of the service do: by the
+    /// numeric address, whatever name the client used. SDK tests tell two regions apart by this.
+    pub fn start_as_emulator(binary: &Path) -> Result<Self> {
+        // The address must be known before the server is: let the system choose a port, and let it
+        // go again.
+        let port = TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
+        Self::spawn(
+            Command::new(binary)
+                .args(["serve", "--in-memory", "--port", &port.to_string()])
+                .env(
+                    "GATEWAY_PUBLIC_ENDPOINT",
+                    format!("https://127.0.0.1:{port}/"),
+                ),
+        )
+    }
+
+    fn spawn(command: &mut Command) -> Result<Self> {
         command
-            .args(["serve", "--port", "0", "--health-port", "0"])
-            .args(arguments)
+            .args(["--health-port", "0"])
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         let child = command
             .spawn()
-            .with_context(|| format!("cannot start {}", binary.display()))?;
+            .with_context(|| format!("cannot start {}", command.get_program().display()))?;
         let mut child = Guarded(child);
         let log = Arc::new(Mutex::new(Vec::new()));
         let (found, ports) = channel();
