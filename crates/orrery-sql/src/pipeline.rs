@@ -23,7 +23,7 @@ use sink::{Sink, Stage};
 use std::ops::ControlFlow;
 
 /// Paths that are read one by one from the text; more are read in one pass.
-const LAZY_READS: usize = 3;
+const LAZY_READS: usize = 2;
 
 /// Appends the system properties of an item to text.
 pub type SystemText<'a> = &'a dyn Fn(&mut Vec<u8>);

@@ -287,11 +287,12 @@ impl<'p> Sink<'p> {
         'p: 'e,
     {
         let order: &'p [SortKey] = &self.program.order;
-        let keys: Vec<Value<'static>> = order
+        let keys: Vec<Value<'_>> = order
             .iter()
-            .map(|key| eval(&key.node, frame, run).into_owned())
+            .map(|key| eval(&key.node, frame, run).into_value())
             .collect();
-        if !self.admits(&keys) {
+        let refused = matches!(&self.stage, Stage::Sort(sorter) if sorter.refuses(&keys));
+        if refused || !self.admits(&keys) {
             return ControlFlow::Continue(());
         }
         let hash = if self.program.select.distinct {
@@ -308,7 +309,7 @@ impl<'p> Sink<'p> {
         };
         self.arrivals += 1;
         let entry = Entry {
-            keys,
+            keys: keys.into_iter().map(Value::into_owned).collect(),
             doc: self.doc,
             arrival: self.arrivals,
             hash,

@@ -24,6 +24,9 @@ pub(crate) struct Sorter<'p> {
     keep: usize,
     bytes: usize,
     memory: usize,
+    /// So many of the first entries are the sorted front: what is not before the last of them is
+    /// not needed.
+    front: usize,
 }
 
 /// The order of two values under one key.
@@ -60,7 +63,25 @@ impl<'p> Sorter<'p> {
             keep: usize::try_from(keep).unwrap_or(usize::MAX),
             bytes: 0,
             memory,
+            front: 0,
         }
+    }
+
+    /// True when a row with these keys would be dropped anyway.
+    pub(crate) fn refuses(&self, keys: &[Value<'_>]) -> bool {
+        let Some(last) = self
+            .front
+            .checked_sub(1)
+            .and_then(|place| self.entries.get(place))
+        else {
+            return false;
+        };
+        let pairs = self.order.iter().zip(keys.iter().zip(&last.keys));
+        // Ties are left to the full comparison.
+        pairs
+            .map(|(key, (new, last))| compare_key(key, new, last))
+            .find(|order| order.is_ne())
+            .is_some_and(Ordering::is_gt)
     }
 
     pub(crate) fn take(&mut self, entry: Entry) -> Result<(), ExecutionError> {
@@ -86,6 +107,7 @@ impl<'p> Sorter<'p> {
         self.entries
             .sort_unstable_by(|left, right| compare(order, left, right));
         self.entries.truncate(self.keep);
+        self.front = self.entries.len();
         self.bytes = self
             .entries
             .iter()
