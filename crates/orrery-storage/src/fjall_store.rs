@@ -214,6 +214,17 @@ impl Core {
         failure(self.folder.path(), doing, error)
     }
 
+    /// A [`Pending`] for everything appended up to now.
+    fn pending(self: &Arc<Self>, ticket: u64) -> Pending {
+        match self.durability {
+            Durability::Strict => {
+                let queue: Arc<dyn crate::pending::SyncQueue> = self.clone();
+                Pending::waiting(queue, ticket)
+            }
+            Durability::Relaxed => Pending::durable(),
+        }
+    }
+
     /// Appends changes of the store's own records and waits for them.
     fn record(&self, records: &[Record], moves: Moves) -> Result<(), StoreError> {
         let ticket = self
@@ -381,18 +392,5 @@ impl Store for FjallStore {
             return self.core.flush_for_close();
         }
         result
-    }
-}
-
-impl Core {
-    /// A [`Pending`] for everything appended up to now.
-    fn pending(self: &Arc<Self>, ticket: u64) -> Pending {
-        match self.durability {
-            Durability::Strict => {
-                let queue: Arc<dyn crate::pending::SyncQueue> = self.clone();
-                Pending::waiting(queue, ticket)
-            }
-            Durability::Relaxed => Pending::durable(),
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! Ordered bytes on disk: atomic batches, snapshots and durability, part by part.
 //!
 //! Start at [`Store`]: it is the whole contract, and the engine holds an `Arc<dyn Store>`.
-//! [`FjallStore`] keeps a folder, [`MemoryStore`] keeps nothing; `conformance` holds the checks
-//! that every engine must pass.
+//! [`FjallStore`] keeps a folder, [`MemoryStore`] keeps nothing; `tests/it/conformance.rs` holds
+//! the checks that every engine must pass.
 //!
 //! A *part* is one independent, totally ordered log of commits over its own ordered keys. The
 //! crate knows nothing of items, indexes or SQL: what the keys mean is the caller's business.

@@ -11,7 +11,7 @@ use crate::lock::lock;
 use crate::part::{Head, PartId};
 use crate::writes::Writes;
 
-use super::keys::{commits_key, encode_head, head_key};
+use super::keys::{commits_key, encode_head, head_key, push_part};
 use super::{Core, Durability};
 
 /// fjall puts a writer to sleep for 100 ms at a time at 4 memtables waiting to be written out,
@@ -70,9 +70,10 @@ impl Core {
     ) -> Result<u64, CommitError> {
         let mut batch = self.batch(writes.len() + 2);
         let mut key = Vec::with_capacity(64);
-        key.extend_from_slice(&part.0.to_be_bytes());
+        push_part(part, &mut key);
+        let prefix = key.len();
         for (rest, value) in writes.iter() {
-            key.truncate(super::keys::PART_BYTES);
+            key.truncate(prefix);
             key.extend_from_slice(rest);
             match value {
                 Some(value) => batch.insert(&self.data, key.as_slice(), value),

@@ -4,11 +4,14 @@
 
 use crate::part::{CommitToken, Head, PartId, PartState};
 
-/// Bytes before every key: its part's number.
-pub(super) const PART_BYTES: usize = 8;
-
 /// The store's own records live behind the last part.
-const RECORDS: [u8; PART_BYTES] = [0xFF; PART_BYTES];
+const RECORDS: u8 = 0xFF;
+/// Part numbers below this are one byte; greater ones are a byte that tells their length, and
+/// then the number without leading zeros. Byte order is number order.
+///
+/// Keys in a memtable are told apart by their first four bytes where possible, without following
+/// a pointer; eight bytes of part number would make those bytes useless.
+const FIRST_LONG: u8 = 0xF0;
 const COMMITS: u8 = b'c';
 const DROPPED: u8 = b'd';
 const HEAD: u8 = b'h';
@@ -16,18 +19,32 @@ const HEAD: u8 = b'h';
 const HEAD_VERSION: u8 = 1;
 const HEAD_BYTES: usize = 34;
 
+/// Appends the bytes before every key of a part.
+pub(super) fn push_part(part: PartId, key: &mut Vec<u8>) {
+    match u8::try_from(part.0) {
+        Ok(number) if number < FIRST_LONG => key.push(number),
+        _ => {
+            let bytes = part.0.to_be_bytes();
+            // At most 7: the number is not zero.
+            let zeros = part.0.leading_zeros() as usize / 8;
+            key.push(FIRST_LONG + (bytes.len() - zeros) as u8);
+            key.extend_from_slice(&bytes[zeros..]);
+        }
+    }
+}
+
 /// A part's key as the engine sees it.
 pub(super) fn part_key(part: PartId, key: &[u8]) -> Vec<u8> {
-    let mut whole = Vec::with_capacity(PART_BYTES + key.len());
-    whole.extend_from_slice(&part.0.to_be_bytes());
+    let mut whole = Vec::with_capacity(9 + key.len());
+    push_part(part, &mut whole);
     whole.extend_from_slice(key);
     whole
 }
 
 /// The first key behind a part.
-pub(super) fn part_end(part: PartId) -> [u8; PART_BYTES] {
-    // Parts end below the records, so there is always a next number.
-    part.0.saturating_add(1).to_be_bytes()
+pub(super) fn part_end(part: PartId) -> Vec<u8> {
+    // Numbers end below the greatest one, so there is always a next.
+    part_key(PartId(part.0.saturating_add(1)), &[])
 }
 
 /// The number of the last commit of the whole store: the record that the durable mark is
@@ -55,14 +72,13 @@ pub(super) fn dropped_prefix() -> Vec<u8> {
 
 /// The part that a head or drop record is about.
 pub(super) fn record_part(key: &[u8]) -> Option<PartId> {
-    let number = key.get(PART_BYTES + 1..)?;
+    let number = key.get(2..)?;
     Some(PartId(u64::from_be_bytes(number.try_into().ok()?)))
 }
 
 fn record_key(kind: u8, rest: &[u8]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(PART_BYTES + 1 + rest.len());
-    key.extend_from_slice(&RECORDS);
-    key.push(kind);
+    let mut key = Vec::with_capacity(2 + rest.len());
+    key.extend_from_slice(&[RECORDS, kind]);
     key.extend_from_slice(rest);
     key
 }
@@ -120,12 +136,28 @@ mod tests {
     }
 
     #[test]
-    fn parts_end_before_the_next_and_before_the_records() {
-        for part in [PartId(0), PartId(255), PartId::MAX] {
-            assert!(part_key(part, &[0xFF; 20]).as_slice() < part_end(part).as_slice());
-            assert!(part_end(part).as_slice() < head_key(part).as_slice());
+    fn parts_lie_in_the_order_of_their_numbers_and_before_the_records() {
+        let numbers = [
+            0,
+            1,
+            239,
+            240,
+            255,
+            256,
+            65_535,
+            65_536,
+            1 << 32,
+            u64::MAX - 1,
+        ];
+        let mut last = Vec::new();
+        for part in numbers.map(PartId) {
+            let start = part_key(part, &[]);
+            assert!(last < start || part.0 == 0, "part {part}");
+            last = part_key(part, &[0xFF; 20]);
+            assert!(last < part_end(part), "part {part}");
+            assert!(part_end(part) < head_key(part), "part {part}");
+            assert_eq!(record_part(&head_key(part)), Some(part));
         }
-        assert_eq!(record_part(&head_key(PartId(7))), Some(PartId(7)));
         assert_eq!(record_part(b"short"), None);
     }
 }

@@ -119,7 +119,7 @@ impl Core {
         part: PartId,
         lower: Bound<Vec<u8>>,
     ) -> Result<Vec<Vec<u8>>, StoreError> {
-        let upper = Bound::Excluded(part_end(part).to_vec());
+        let upper = Bound::Excluded(part_end(part));
         self.database
             .snapshot()
             .range::<Vec<u8>, _>(&self.data, (lower, upper))

@@ -15,7 +15,7 @@ use crate::store::Reader;
 
 use super::Core;
 use super::append::Moves;
-use super::keys::{PART_BYTES, part_end, part_key};
+use super::keys::{part_end, part_key, push_part};
 
 /// A snapshot of the engine with the heads that belong to it.
 pub(super) struct View {
@@ -77,10 +77,12 @@ impl Core {
         part: PartId,
         keys: &[&[u8]],
     ) -> Result<Vec<Option<StoredBytes>>, StoreError> {
-        let mut whole = part_key(part, &[]);
+        let mut whole = Vec::with_capacity(64);
+        push_part(part, &mut whole);
+        let prefix = whole.len();
         keys.iter()
             .map(|key| {
-                whole.truncate(PART_BYTES);
+                whole.truncate(prefix);
                 whole.extend_from_slice(key);
                 self.get_whole(snapshot, &whole)
             })
@@ -108,14 +110,15 @@ impl Core {
             return Ok(Page::default());
         };
         let lower = lower.map(|key| part_key(part, key));
-        let upper = upper.map_or_else(|| part_end(part).to_vec(), |key| part_key(part, key));
+        let upper = upper.map_or_else(|| part_end(part), |key| part_key(part, key));
+        let prefix = part_key(part, &[]).len();
         let rows = snapshot.range::<Vec<u8>, _>(&self.data, (lower, Bound::Excluded(upper)));
         let row = |guard: fjall::Guard| {
             let (key, value) = guard
                 .into_inner()
                 .map_err(|error| self.failure("reading a range", error))?;
             Ok(Row {
-                key: StoredBytes::block_after(key, PART_BYTES),
+                key: StoredBytes::block_after(key, prefix),
                 value: StoredBytes::block(value),
             })
         };
