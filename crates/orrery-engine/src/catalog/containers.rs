@@ -59,13 +59,19 @@ impl Catalog<'_> {
         Ok(record)
     }
 
+    /// Containers with throughput of their own do not count (request units: section 7).
     fn check_shared_count(&self, database: ResourceId) -> Result<(), Error> {
-        let siblings = self.read_tree(|tree| {
+        let siblings: Vec<_> = self.read_tree(|tree| {
             tree.children(Some(database), ResourceKind::Container, None)
-                .count()
+                .map(|record| record.rid)
+                .collect()
         });
+        let sharing = siblings
+            .into_iter()
+            .filter(|rid| self.offer_of(*rid).is_none())
+            .count();
         let limit = self.engine.limits().shared_database_containers;
-        if siblings >= limit {
+        if sharing >= limit {
             return Err(Error::SharedThroughputFull { limit });
         }
         Ok(())
