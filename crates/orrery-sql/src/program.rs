@@ -4,9 +4,9 @@
 
 mod fold;
 mod lower;
+mod names;
 pub(crate) mod node;
 pub(crate) mod reads;
-mod same;
 
 use crate::ast::{Expr, Query};
 use crate::environment::{Environment, Parameters};

@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::{Lowered, Lowerer, Place};
+use crate::analysis;
 use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Projection as AstProjection};
 use crate::environment::DistanceFunction;
 use crate::errors::SqlError;
@@ -10,7 +11,6 @@ use crate::functions;
 use crate::pipeline::accumulator::AggregateKind;
 use crate::program::fold::{self, Infix, fold};
 use crate::program::node::{Aggregate, LikeSide, Members, Node, Prefix, Step};
-use crate::program::same;
 use crate::signatures::BuiltIn;
 use orrery_model::value::Value;
 
@@ -32,7 +32,7 @@ fn chain(expr: &Expr, operator: BinaryOp) -> Vec<&Expr> {
 impl Lowerer<'_> {
     pub(super) fn expression(&mut self, expr: &Expr) -> Lowered<Node> {
         if let Some(group) = &self.group
-            && let Some(place) = group.keys.iter().position(|key| same::same(key, expr))
+            && let Some(place) = group.keys.iter().position(|key| analysis::same(key, expr))
         {
             return Ok(Node::Path(
                 self.outwards(group.level),

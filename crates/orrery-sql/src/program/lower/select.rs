@@ -1,12 +1,13 @@
 //! SELECT, FROM, WHERE, GROUP BY and ORDER BY.
 
 use super::{Bound, GroupScope, Lowered, Lowerer, Place, Top};
+use crate::analysis;
 use crate::ast::{BinaryOp, Expr, ExprKind, Input, OrderKey, Query, Step as AstStep};
 use crate::ast::{Projection as AstProjection, Source as AstSource};
 use crate::errors::SqlError;
 use crate::program::fold;
+use crate::program::names;
 use crate::program::node::{Grouping, Node, Projection, Select, SortKey, Source, Step};
-use crate::program::same;
 
 /// The operands of nested ANDs, in order, without recursion: generated queries chain thousands.
 fn conjuncts(filter: &Expr) -> Vec<&Expr> {
@@ -28,7 +29,7 @@ impl Lowerer<'_> {
         let sources = self.sources(query)?;
         let mut filter = Vec::new();
         for condition in query.filter.iter().flat_map(conjuncts) {
-            let only_item = same::all_names(
+            let only_item = names::all_names(
                 condition,
                 &mut |name| !matches!(self.find(name), Some(Place::Level(level)) if level > 0),
             );
@@ -173,8 +174,10 @@ impl Lowerer<'_> {
     ) -> Lowered<(Option<Grouping>, Projection)> {
         let aggregates = match &query.select.projection {
             AstProjection::Star(_) => false,
-            AstProjection::Value(expr) => same::has_aggregate(expr),
-            AstProjection::List(items) => items.iter().any(|item| same::has_aggregate(&item.expr)),
+            AstProjection::Value(expr) => analysis::contains_aggregate(expr),
+            AstProjection::List(items) => items
+                .iter()
+                .any(|item| analysis::contains_aggregate(&item.expr)),
         };
         if !aggregates && query.group_by.is_empty() {
             let projection = self.projection(query)?;
