@@ -230,7 +230,11 @@ impl World {
     }
 }
 
-fn open(store: &Arc<dyn Store>, clock: &Arc<TestClock>, limits: &Limits) -> Result<Engine, Error> {
+pub fn open(
+    store: &Arc<dyn Store>,
+    clock: &Arc<TestClock>,
+    limits: &Limits,
+) -> Result<Engine, Error> {
     let config = EngineConfig {
         limits: limits.clone(),
         commit: CommitMode::Inline,

@@ -21,7 +21,7 @@ const NONE: &str =
     r#"{"indexingMode":"none","automatic":false,"includedPaths":[],"excludedPaths":[]}"#;
 
 /// Compares the entries of the family with those that the current policy gives the items.
-fn check(world: &World) -> usize {
+pub fn check(world: &World) -> usize {
     let state = world.container.state();
     let mut count = 0;
     for partition in world.container.ranges().partitions() {

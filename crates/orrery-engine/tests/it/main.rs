@@ -2,6 +2,7 @@
 
 mod catalog;
 mod change_feed;
+mod crashes;
 mod harness;
 mod index;
 mod items;
