@@ -18,8 +18,8 @@ use crate::committer::{CommitMode, Committer, Environment};
 use crate::container::{Container, ContainerState, RangeMap};
 use crate::error::Error;
 use crate::partition::Partition;
-use crate::query::QueryCache;
 use crate::partition_map::{MapRecord, RangeRecord};
+use crate::query::QueryCache;
 use crate::write::prepare::Preparation;
 
 /// How an engine behaves.

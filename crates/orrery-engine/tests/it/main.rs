@@ -1,11 +1,15 @@
 //! The engine from outside: one module per behaviour.
 
+mod batches;
 mod catalog;
 mod change_feed;
+mod conditions;
 mod crashes;
+mod feeds;
 mod harness;
 mod index;
 mod items;
+mod keys;
 mod random;
 mod recovery;
 mod ttl;
