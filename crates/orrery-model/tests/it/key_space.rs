@@ -74,6 +74,9 @@ fn even_ranges_tile_the_space() {
     }
     let halves = EpkRange::split_evenly(&definitions()[1], 2);
     assert_eq!(halves[0].max.to_hex(), "20000000000000000000000000000000");
+    // The cut that the Python SDK's tests expect of a container with five ranges.
+    let fifths = EpkRange::split_evenly(&definitions()[1], 5);
+    assert_eq!(fifths[3].max.to_hex(), "33333333333333333333333333333330");
 }
 
 #[test]
