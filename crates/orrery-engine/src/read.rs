@@ -1,9 +1,8 @@
 //! Point reads: two lookups and no parsing.
 
-use std::sync::Arc;
-
 use orrery_model::charge;
-use orrery_model::ids::{Etag, Lsn};
+use orrery_model::epk::EffectivePartitionKey;
+use orrery_model::ids::Etag;
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
 
@@ -11,13 +10,9 @@ use crate::answer::{Answer, Failure, Meta};
 use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::layout::keys;
-use crate::partition::{Partition, StoredItem};
+use crate::partition::{PartitionSnapshot, StoredItem};
 use crate::write::prepare::Place;
 use crate::write::{ItemBody, ItemRef};
-
-/// How often a read that lost a race against a delete and a create of the same id is repeated.
-const ATTEMPTS: usize = 8;
 
 /// The headers of a read.
 #[derive(Debug, Clone, Default)]
@@ -66,7 +61,9 @@ impl Engine {
             meta: meta(partition.lsn(), nothing),
         };
         partition.check_session(&options.session).map_err(refuse)?;
-        let (lsn, found) = self.look_up(&partition, &epk, &place).map_err(refuse)?;
+        let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
+        let lsn = snapshot.lsn();
+        let found = look_up(&snapshot, &epk, &place).map_err(refuse)?;
         let now = self.environment().clock.now_seconds();
         let Some(stored) = found.filter(|stored| stored.is_live(now, state.default_ttl())) else {
             return Err(Failure {
@@ -75,14 +72,15 @@ impl Engine {
             });
         };
         let header = *stored.header();
-        let etag = header.tag.to_etag();
         let known = options.if_none_match.as_deref();
-        let (value, charge) = if known.is_some_and(|known| etag.matches(known)) {
-            (ReadOutcome::NotModified(etag), nothing)
-        } else {
-            let charge = charge::read(header.user_bytes as usize, cost);
-            (ReadOutcome::Item(stored.into_body()), charge)
-        };
+        let known = known.map(|known| (header.tag.to_etag(), known));
+        let (value, charge) =
+            if let Some((etag, _)) = known.filter(|(etag, known)| etag.matches(known)) {
+                (ReadOutcome::NotModified(etag), nothing)
+            } else {
+                let charge = charge::read(header.user_bytes as usize, cost);
+                (ReadOutcome::Item(stored.into_body()), charge)
+            };
         Ok(Answer {
             value,
             meta: Meta {
@@ -91,39 +89,20 @@ impl Engine {
             },
         })
     }
+}
 
-    /// The item at a place, and the position at which that was true.
-    fn look_up(
-        &self,
-        partition: &Arc<Partition>,
-        epk: &orrery_model::epk::EffectivePartitionKey,
-        place: &Place,
-    ) -> Result<(Lsn, Option<StoredItem>), Error> {
-        let store = &self.environment().store;
-        let part = partition.part();
-        for _ in 0..ATTEMPTS {
-            let docid = match place {
-                Place::DocId(docid) => *docid,
-                Place::Id(id) => {
-                    let (head, values) = store.get_many(part, &[&keys::id(epk, id)])?;
-                    match values.into_iter().next().flatten() {
-                        None => return Ok((Lsn(head.lsn), None)),
-                        Some(value) => {
-                            keys::docid_of_value(&value).ok_or(Error::Damaged("id entry"))?
-                        }
-                    }
-                }
-            };
-            let (head, values) = store.get_many(part, &[&keys::item(docid)])?;
-            let stored = match values.into_iter().next().flatten() {
-                Some(value) => Some(StoredItem::decode(value)?),
-                // Deleted between the two lookups; maybe created again under another docid.
-                None if matches!(place, Place::Id(_)) => continue,
-                None => None,
-            };
-            let stored = stored.filter(|stored| stored.epk() == epk.as_bytes());
-            return Ok((Lsn(head.lsn), stored));
-        }
-        Ok((partition.lsn(), None))
-    }
+/// The item at a place. Id and item come from one snapshot, so a delete in between is not seen
+/// by half.
+fn look_up(
+    snapshot: &PartitionSnapshot,
+    epk: &EffectivePartitionKey,
+    place: &Place,
+) -> Result<Option<StoredItem>, Error> {
+    let docid = match place {
+        Place::DocId(docid) => Some(*docid),
+        Place::Id(id) => snapshot.docid(epk, id)?,
+    };
+    let Some(docid) = docid else { return Ok(None) };
+    let stored = snapshot.item(docid)?;
+    Ok(stored.filter(|stored| stored.epk() == epk.as_bytes()))
 }
