@@ -3,6 +3,7 @@
 
 mod apps;
 mod arguments;
+mod bench;
 mod cases;
 mod check;
 mod conformance;
@@ -51,6 +52,10 @@ Developer commands of OrreryDB.
               [--writers N]          concurrent writers (default 16)
               [--debug]              with the debug binary
 
+  cargo xtask bench [--quick]        our speed beside floors, with the release binary
+              [--json FILE]          the figures as JSON too
+              [--only TEXT]          writes, import, scan, point or start
+
   cargo xtask fuzz [TARGET]          fuzz targets; needs the nightly compiler
               [--minutes N]          for each target (default 5)
 ";
@@ -81,6 +86,15 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
         Some("apps") => run_apps(arguments),
         Some("conformance") => run_conformance(arguments),
         Some("crash") => run_crash(arguments),
+        Some("bench") => {
+            let options = bench::Options {
+                quick: arguments.switch("--quick"),
+                json: arguments.value("--json")?.map(PathBuf::from),
+                only: arguments.value("--only")?,
+            };
+            arguments.finish()?;
+            bench::run(&options)
+        }
         Some("fuzz") => {
             let options = fuzz::Options {
                 minutes: arguments.number("--minutes")?.unwrap_or(5).max(1),

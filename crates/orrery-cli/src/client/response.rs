@@ -1,0 +1,198 @@
+//! Reading one HTTP/1.1 answer into buffers that are used again for the next one.
+
+use std::io::{BufRead, Read};
+
+use anyhow::{Context as _, Result, bail};
+
+/// Largest head that is read.
+const MAX_HEAD: usize = 64 << 10;
+/// Largest body that is read; a page of the service has at most 4 MB.
+const MAX_BODY: usize = 256 << 20;
+
+/// An answer; headers stay as they came and are looked up on demand.
+#[derive(Debug, Default)]
+pub struct Response {
+    /// HTTP status.
+    pub status: u16,
+    head: Vec<u8>,
+    /// The body, whole.
+    pub body: Vec<u8>,
+}
+
+impl Response {
+    /// The value of a header, by its name in any case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        header(&self.head, name)
+    }
+
+    /// The request charge, zero when the server did not say.
+    pub fn charge(&self) -> f64 {
+        self.header("x-ms-request-charge")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0.0)
+    }
+
+    /// The sub-status, zero when there is none.
+    pub fn sub_status(&self) -> u32 {
+        self.header("x-ms-substatus")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0)
+    }
+
+    /// What went wrong, in one line: status, sub-status and the first line of the message.
+    pub fn failure(&self) -> String {
+        let message = serde_json::from_slice::<serde_json::Value>(&self.body)
+            .ok()
+            .and_then(|body| {
+                body.get("message")
+                    .and_then(|text| text.as_str().map(str::to_owned))
+            })
+            .unwrap_or_else(|| String::from_utf8_lossy(&self.body).into_owned());
+        let line = message.lines().next().unwrap_or_default().trim();
+        match self.sub_status() {
+            0 => format!("{} {line}", self.status),
+            sub => format!("{}/{sub} {line}", self.status),
+        }
+    }
+
+    pub(super) fn closes(&self) -> bool {
+        self.header("connection")
+            .is_some_and(|value| value.eq_ignore_ascii_case("close"))
+    }
+
+    pub(super) fn read(&mut self, stream: &mut impl BufRead, head_only: bool) -> Result<()> {
+        self.body.clear();
+        read_head(stream, &mut self.head)?;
+        self.status = status(&self.head).context("the answer is not HTTP/1.1")?;
+        if head_only || self.status == 204 || self.status == 304 {
+            return Ok(());
+        }
+        if self
+            .header("transfer-encoding")
+            .is_some_and(|value| value.eq_ignore_ascii_case("chunked"))
+        {
+            return read_chunks(stream, &mut self.body);
+        }
+        let length = match self.header("content-length") {
+            Some(text) => text
+                .parse::<usize>()
+                .context("content-length is not a number")?,
+            None => 0,
+        };
+        read_exactly(stream, length, &mut self.body)
+    }
+}
+
+fn status(head: &[u8]) -> Option<u16> {
+    let line = std::str::from_utf8(head.get(..12)?).ok()?;
+    line.strip_prefix("HTTP/1.1 ")
+        .and_then(|code| code.parse().ok())
+}
+
+fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a str> {
+    head.split(|byte| *byte == b'\n').skip(1).find_map(|line| {
+        let rest = line.get(name.len()..)?;
+        let value = rest.strip_prefix(b":")?;
+        line[..name.len()]
+            .eq_ignore_ascii_case(name.as_bytes())
+            .then(|| std::str::from_utf8(value).ok().map(str::trim))?
+    })
+}
+
+fn read_head(stream: &mut impl BufRead, head: &mut Vec<u8>) -> Result<()> {
+    head.clear();
+    loop {
+        let before = head.len();
+        let read = stream
+            .by_ref()
+            .take((MAX_HEAD - before) as u64)
+            .read_until(b'\n', head)?;
+        if read == 0 {
+            bail!("the server closed the connection");
+        }
+        if head.ends_with(b"\r\n") && head.len() - before == 2 {
+            return Ok(());
+        }
+        if head.len() >= MAX_HEAD {
+            bail!("the answer's head is over {MAX_HEAD} bytes");
+        }
+    }
+}
+
+fn read_exactly(stream: &mut impl BufRead, length: usize, body: &mut Vec<u8>) -> Result<()> {
+    if body.len().saturating_add(length) > MAX_BODY {
+        bail!("the answer's body is over {MAX_BODY} bytes");
+    }
+    let read = stream.by_ref().take(length as u64).read_to_end(body)?;
+    if read < length {
+        bail!("the server closed the connection within an answer");
+    }
+    Ok(())
+}
+
+fn read_chunks(stream: &mut impl BufRead, body: &mut Vec<u8>) -> Result<()> {
+    let mut line = String::new();
+    loop {
+        line.clear();
+        if stream.by_ref().take(1024).read_line(&mut line)? == 0 {
+            bail!("the server closed the connection within an answer");
+        }
+        let digits = line.trim().split(';').next().unwrap_or_default();
+        let length = usize::from_str_radix(digits, 16).context("a chunk has no length")?;
+        read_exactly(stream, length, body)?;
+        let mut end = Vec::new();
+        read_exactly(stream, 2, &mut end)?;
+        if length == 0 {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Response> {
+        let mut response = Response::default();
+        response
+            .read(&mut text.as_bytes(), false)
+            .map(|()| response)
+    }
+
+    #[test]
+    fn reads_length_and_chunked_bodies() {
+        let plain =
+            read("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nx-ms-request-charge: 2.83\r\n\r\nokrest")
+                .unwrap();
+        assert_eq!(
+            (plain.status, plain.body.as_slice(), plain.charge()),
+            (200, &b"ok"[..], 2.83)
+        );
+        let chunked = read(
+            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n3\r\nabc\r\n1\r\nd\r\n0\r\n\r\n",
+        )
+        .unwrap();
+        assert_eq!(chunked.body, b"abcd");
+        assert_eq!(read("HTTP/1.1 204 No Content\r\n\r\n").unwrap().status, 204);
+    }
+
+    #[test]
+    fn cut_off_and_foreign_answers_are_errors() {
+        assert!(read("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nshort").is_err());
+        assert!(read("HTTP/1.1 200 OK\r\ncontent-le").is_err());
+        assert!(read("SSH-2.0-x\r\n\r\n").is_err());
+        assert!(read("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n").is_err());
+        let huge = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", usize::MAX);
+        assert!(read(&huge).is_err());
+    }
+
+    #[test]
+    fn a_failure_names_status_sub_status_and_message() {
+        let body = "{\"code\":\"NotFound\",\"message\":\"gone\\r\\nActivityId: 1\"}";
+        let text = format!(
+            "HTTP/1.1 404 Not Found\r\nx-ms-substatus: 1003\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        assert_eq!(read(&text).unwrap().failure(), "404/1003 gone");
+    }
+}

@@ -1,0 +1,11 @@
+//! The binary as users run it: real processes, folders and loopback ports that the system chose.
+#![allow(clippy::unwrap_used, clippy::print_stderr)] // a test that fails says where by panicking
+
+mod csv;
+mod failures;
+mod harness;
+mod help;
+mod import_export;
+mod load;
+mod query;
+mod serve;

@@ -1,0 +1,42 @@
+//! Benches: builds the release binary and lets it measure itself beside floors. The measuring is
+//! in the binary (`orrery bench`, hidden), because it needs its client, load generator and store.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use crate::server::Profile;
+use crate::{paths, process};
+
+/// What to measure.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// Small sizes.
+    pub quick: bool,
+    /// Where to write the figures as JSON.
+    pub json: Option<PathBuf>,
+    /// Only benches whose name contains this.
+    pub only: Option<String>,
+}
+
+/// Builds and measures.
+pub fn run(options: &Options) -> Result<()> {
+    let binary = Profile::Release.build()?;
+    let mut command = Command::new(binary);
+    command
+        .arg("bench")
+        .arg("--folder")
+        .arg(paths::target().join("bench-data"));
+    if options.quick {
+        command.arg("--quick");
+    }
+    if let Some(file) = &options.json {
+        command.arg("--json").arg(file);
+    }
+    if let Some(only) = &options.only {
+        command.args(["--only", only]);
+    }
+    process::run(&mut command, Duration::from_secs(3600))
+}
