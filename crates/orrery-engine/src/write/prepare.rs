@@ -202,11 +202,6 @@ impl Preparation<'_> {
         indexing: IndexingDirective,
     ) -> Result<(EffectivePartitionKey, Action), Error> {
         let item = self.item(body, key, indexing)?;
-        if matches!(&place, Place::Id(id) if *id != item.id) {
-            return Err(Error::bad_request(
-                "One of the specified inputs is invalid: the id of an item cannot be changed.",
-            ));
-        }
         Ok((item.epk.clone(), Action::Replace(place, item)))
     }
 

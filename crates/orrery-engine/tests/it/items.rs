@@ -71,6 +71,31 @@ fn an_item_from_birth_to_death() {
 }
 
 #[test]
+fn a_replacement_may_carry_another_id_that_is_free() {
+    let world = World::new(PLAIN, 1);
+    for id in ["1", "2"] {
+        let body = format!(r#"{{"id":"{id}","pk":"a"}}"#);
+        world.create(r#"["a"]"#, &body).expect("created");
+    }
+    let rid = member(&world.read(r#"["a"]"#, "1").expect("readable"), "_rid");
+    assert_refused!(
+        world.replace(r#"["a"]"#, "1", r#"{"id":"2","pk":"a"}"#),
+        Error::Conflict(_)
+    );
+    world
+        .replace(r#"["a"]"#, "1", r#"{"id":"3","pk":"a","n":1}"#)
+        .expect("renamed");
+    assert_eq!(world.plain(r#"["a"]"#, "1"), None);
+    let renamed = world.read(r#"["a"]"#, "3").expect("readable");
+    assert_eq!(member(&renamed, "_rid"), rid);
+    world
+        .create(r#"["a"]"#, r#"{"id":"1","pk":"a"}"#)
+        .expect("the old id is free again");
+    let statistics = world.container.ranges().partitions()[0].statistics();
+    assert_eq!(statistics.items, 3);
+}
+
+#[test]
 fn ids_are_unique_within_their_key_only() {
     let world = World::new(PLAIN, 3);
     for key in ["a", "b", "c", "d"] {

@@ -76,11 +76,17 @@ impl Transaction<'_> {
         self.check_logical_size(overlay, epk, size, old_value + old_index)?;
 
         overlay.put(keys::item(docid), value.clone());
-        if old.is_none() {
+        let renamed = old.filter(|old| old.id != item.id);
+        if let Some(old) = renamed {
+            overlay.delete(keys::id(&item.epk, &old.id));
+        }
+        if old.is_none() || renamed.is_some() {
             overlay.put(
                 keys::id(&item.epk, &item.id),
                 keys::docid_value(docid).as_slice().into(),
             );
+        }
+        if old.is_none() {
             overlay.counters.items += 1;
         }
         overlay
