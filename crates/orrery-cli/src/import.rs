@@ -253,13 +253,14 @@ fn work(
     rule: &IdRule,
     tally: &Tally,
 ) -> Result<()> {
+    let next = || {
+        receiver
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv()
+    };
     let outcome = (|| {
-        loop {
-            let next = receiver
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .recv();
-            let Ok(chunk) = next else { break };
+        while let Ok(chunk) = next() {
             for (origin, body) in chunk {
                 match rule.apply(body) {
                     Ok(body) => sink.put(origin, body)?,
@@ -275,6 +276,8 @@ fn work(
     if outcome.is_err() {
         tally.stop();
     }
+    // Whoever stops early takes what is left, or the reader would wait for room for ever.
+    while tally.is_stopped() && next().is_ok() {}
     outcome
 }
 

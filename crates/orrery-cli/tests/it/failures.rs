@@ -117,6 +117,64 @@ fn a_folder_that_cannot_be_written_is_told() {
 }
 
 #[test]
+fn a_full_disk_ends_an_import_and_what_was_counted_is_there() {
+    let folder = Folder::new();
+    let disk = folder.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mounted = |options: &str| {
+        let mut mount = Command::new("mount");
+        mount
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(&disk);
+        mount.output().is_ok_and(|output| output.status.success())
+    };
+    if !mounted("size=48m") {
+        eprintln!("skipped: this user may not mount a small disk");
+        return;
+    }
+    let data = disk.join("data").display().to_string();
+    let filling = "x".repeat(4000);
+    let lines: Vec<String> = (0..20_000)
+        .map(|n| {
+            format!(
+                "{{\"id\":\"{n}\",\"pk\":\"{}\",\"filling\":\"{n}{filling}\"}}",
+                n % 7
+            )
+        })
+        .collect();
+    let file = folder.write("many.ndjson", &lines.join("\n"));
+    let said = run(&[
+        "import",
+        &file,
+        "--into",
+        "db/c",
+        "--partition-key",
+        "/pk",
+        "--data",
+        &data,
+    ]);
+    let grown = mounted("remount,size=1g");
+    let counted: usize = said
+        .out
+        .split("importing ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .map_or(0, |count| count.replace(',', "").parse().unwrap());
+    let there = if grown && said.code == 1 {
+        exported(&data)
+    } else {
+        0
+    };
+    let _ = Command::new("umount").arg(&disk).status();
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("full"), "{said:?}");
+    assert!(
+        grown && there >= counted,
+        "{there} items are there, {counted} were counted: {said:?}"
+    );
+}
+
+#[test]
 fn missing_things_are_named() {
     let folder = Folder::new();
     let nowhere = folder.at("nowhere");
