@@ -95,6 +95,24 @@ pub fn encode_string_prefix(prefix: &str, out: &mut Vec<u8>) {
     push_escaped(prefix.as_bytes(), out);
 }
 
+/// Whether an encoding is that of a string that was cut.
+pub fn is_cut(encoding: &[u8]) -> bool {
+    encoding.first() == Some(&(Tag::String as u8)) && encoding.ends_with(&[0x00, CUT])
+}
+
+/// Appends the encoding that the same value has at a lower limit.
+pub fn encode_cut(encoding: &[u8], string_limit: usize, out: &mut Vec<u8>) {
+    match decode(encoding) {
+        Some((Decoded::Value(Value::String(text)), _)) => encode_string(&text, string_limit, out),
+        Some((Decoded::CutString(bytes), _)) => {
+            out.push(Tag::String as u8);
+            push_escaped(bytes.get(..string_limit).unwrap_or(&bytes), out);
+            out.extend_from_slice(&[0x00, CUT]);
+        }
+        _ => out.extend_from_slice(encoding),
+    }
+}
+
 fn encode_string(text: &str, limit: usize, out: &mut Vec<u8>) {
     out.push(Tag::String as u8);
     let bytes = text.as_bytes();

@@ -6,6 +6,7 @@
 
 pub mod accumulator;
 pub(crate) mod groups;
+mod place;
 pub(crate) mod ranking;
 mod resume;
 mod sink;
@@ -17,6 +18,7 @@ use crate::eval::{Binding, Frame, Run, logic};
 use crate::program::Program;
 use crate::program::node::Source;
 use orrery_model::value::Value;
+pub use place::{SortPlace, Standing};
 pub use resume::ResumeFilter;
 use resume::State;
 use sink::{Sink, Stage};
@@ -133,6 +135,11 @@ impl<'p> Pipeline<'p> {
         resume: Option<ResumeFilter>,
     ) -> Result<Self, ExecutionError> {
         let state = state.map(State::from_bytes).transpose()?;
+        if let Some(place) = state.as_ref().and_then(|state| state.place.as_ref())
+            && place.keys().len() != program.order.len()
+        {
+            return Err(ExecutionError::BadState);
+        }
         let sink = Sink::new(program, limits, sorted, state, resume);
         Ok(Self {
             program,
@@ -246,6 +253,18 @@ impl<'p> Pipeline<'p> {
     /// index, grouping, DISTINCT.
     pub fn restarts(&self) -> bool {
         self.sink.restarts
+    }
+
+    /// Says in which item an earlier page stopped ([`Flow::PageFullInside`]): if it is gone, the
+    /// first item that comes has all its rows.
+    pub fn resume_inside(&mut self, doc: u64) {
+        self.sink.resume_inside(doc);
+    }
+
+    /// Keeps in the state where sorted items stopped: behind this one, or inside it.
+    pub fn stop_at(&mut self, item: Item<'_>, is_inside: bool) {
+        let keys = self.program.sort_values(item);
+        self.sink.note_place(&keys, item.doc, is_inside);
     }
 
     /// What [`Pipeline::new`] needs to go on after this page.

@@ -1,6 +1,7 @@
 //! Where a page starts: our own resume state, and the `resumeFilter` of a request.
 
 use super::ExecutionError;
+use super::place::SortPlace;
 use super::sorter::compare_key;
 use crate::program::node::SortKey;
 use orrery_model::distinct_hash;
@@ -8,7 +9,7 @@ use orrery_model::value::Value;
 use std::cmp::Ordering;
 
 /// What a continuation keeps of a pipeline.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct State {
     /// Rows that OFFSET still drops.
     pub(crate) offset: u64,
@@ -16,37 +17,50 @@ pub(crate) struct State {
     pub(crate) taken: u64,
     /// Rows of the item at hand that were dealt with.
     pub(crate) inside: u64,
+    /// The last row, where rows are sorted and each stands for itself.
+    pub(crate) place: Option<SortPlace>,
 }
 
 const STATE_FORMAT: u8 = 1;
+const STATE_WITH_PLACE: u8 = 2;
 
 impl State {
-    pub(crate) fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = vec![STATE_FORMAT];
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![match self.place {
+            None => STATE_FORMAT,
+            Some(_) => STATE_WITH_PLACE,
+        }];
         for part in [self.offset, self.taken, self.inside] {
             bytes.extend(part.to_be_bytes());
+        }
+        if let Some(place) = &self.place {
+            place.write(&mut bytes);
         }
         bytes
     }
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self, ExecutionError> {
-        let parts: Vec<u64> = match bytes {
-            [STATE_FORMAT, rest @ ..] => rest
-                .as_chunks::<8>()
-                .0
-                .iter()
-                .map(|part| u64::from_be_bytes(*part))
-                .collect(),
-            _ => return Err(ExecutionError::BadState),
+        Self::read(bytes).ok_or(ExecutionError::BadState)
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let (&format, rest) = bytes.split_first()?;
+        let (numbers, rest) = rest.split_first_chunk::<24>()?;
+        let number = |at: usize| {
+            let (_, from) = numbers.split_at(at * 8);
+            from.first_chunk().map(|part| u64::from_be_bytes(*part))
         };
-        match parts[..] {
-            [offset, taken, inside] if bytes.len() == 25 => Ok(Self {
-                offset,
-                taken,
-                inside,
-            }),
-            _ => Err(ExecutionError::BadState),
-        }
+        let place = match format {
+            STATE_FORMAT if rest.is_empty() => None,
+            STATE_WITH_PLACE => Some(SortPlace::read(rest)?),
+            _ => return None,
+        };
+        Some(Self {
+            offset: number(0)?,
+            taken: number(1)?,
+            inside: number(2)?,
+            place,
+        })
     }
 }
 
@@ -185,8 +199,20 @@ mod tests {
             offset: 1,
             taken: u64::MAX,
             inside: 3,
+            place: None,
         };
-        assert_eq!(State::from_bytes(&state.to_bytes()), Ok(state));
+        assert_eq!(State::from_bytes(&state.to_bytes()), Ok(state.clone()));
+        let keys = [Value::from("a"), Value::Undefined, Value::from(2)];
+        let state = State {
+            place: Some(SortPlace::new(&keys, 7, 2)),
+            ..state
+        };
+        let bytes = state.to_bytes();
+        assert_eq!(State::from_bytes(&bytes), Ok(state));
+        for end in 0..bytes.len() {
+            let cut = bytes.get(..end).expect("a prefix");
+            assert_eq!(State::from_bytes(cut), Err(ExecutionError::BadState));
+        }
         for bad in [&[][..], &[1, 2], &[2; 25], &[1; 26], &[1; 33]] {
             assert_eq!(State::from_bytes(bad), Err(ExecutionError::BadState));
         }

@@ -2,6 +2,7 @@
 
 use super::groups::Groups;
 use super::ranking::RankingState;
+use super::place::{SortPlace, Standing};
 use super::resume::{ResumeFilter, State};
 use super::sorter::{Entry, Sorter};
 use super::{Counters, ExecutionError, Flow, PageLimits};
@@ -38,6 +39,12 @@ pub(super) struct Sink<'p> {
     state: State,
     /// Rows of the first item that an earlier page dealt with.
     skip_inside: u64,
+    /// Which item that was.
+    inside_of: Option<u64>,
+    /// The last row of the page before.
+    start: Option<SortPlace>,
+    /// Rows of which only all together tell whether they come before the start.
+    near: Sorter<'p>,
     /// Rows of an earlier page that a restarted run passes over.
     skip_rows: u64,
     resume: Option<ResumeFilter>,
@@ -50,7 +57,7 @@ pub(super) struct Sink<'p> {
 }
 
 /// How many rows from the front of the order a page can need.
-fn kept_rows(program: &Program, limits: PageLimits, state: State, skip_rows: u64) -> u64 {
+fn kept_rows(program: &Program, limits: PageLimits, state: &State, skip_rows: u64) -> u64 {
     if program.select.distinct {
         return u64::MAX;
     }
@@ -70,30 +77,36 @@ impl<'p> Sink<'p> {
         resume: Option<ResumeFilter>,
     ) -> Self {
         let grouped = program.select.grouping.is_some();
+        let distinct = program.select.distinct;
         let sorts = !program.order.is_empty() && (grouped || !sorted);
         let restarts = sorts || grouped || program.select.distinct || program.ranking.is_some();
         let fresh = State {
             offset: program.offset(),
-            taken: 0,
-            inside: 0,
+            ..State::default()
         };
+        let mut start = None;
         let (state, skip_inside, skip_rows) = match state {
-            Some(state) if restarts => (
-                State {
-                    taken: state.taken,
-                    ..fresh
-                },
-                0,
-                state.taken,
-            ),
-            Some(state) => (state, state.inside, 0),
+            Some(mut state) if restarts => {
+                start = state.place.take().filter(|_| sorts && !grouped && !distinct);
+                match &start {
+                    Some(_) => (State { inside: 0, ..state }, 0, 0),
+                    None => {
+                        let taken = state.taken;
+                        (State { taken, ..fresh }, 0, taken)
+                    }
+                }
+            }
+            Some(state) => {
+                let inside = state.inside;
+                (State { place: None, ..state }, inside, 0)
+            }
             None => (fresh, 0, 0),
         };
         let stage = match (&program.select.grouping, &program.ranking) {
             (Some(grouping), _) => Stage::Group(grouping, Groups::new(grouping)),
             (None, Some(ranking)) => Stage::Rank(RankingState::new(ranking)),
             (None, None) if sorts => {
-                let keep = kept_rows(program, limits, state, skip_rows);
+                let keep = kept_rows(program, limits, &state, skip_rows);
                 Stage::Sort(Sorter::new(&program.order, keep, limits.memory))
             }
             (None, None) => Stage::Stream,
@@ -109,6 +122,9 @@ impl<'p> Sink<'p> {
             page_bytes: 0,
             state,
             skip_inside,
+            inside_of: None,
+            start,
+            near: Sorter::new(&program.order, u64::MAX, limits.memory),
             skip_rows,
             resume,
             distinct: (program.select.distinct || program.distinct_source).then(FxHashSet::default),
@@ -131,8 +147,23 @@ impl<'p> Sink<'p> {
     }
 
     /// What to keep for a further page.
-    pub(super) fn state(&self) -> State {
-        self.state
+    pub(super) fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Names the item that an earlier page stopped in.
+    pub(super) fn resume_inside(&mut self, doc: u64) {
+        self.inside_of = Some(doc);
+    }
+
+    /// Notes where sorted rows stopped, for the state.
+    pub(super) fn note_place(&mut self, keys: &[Value<'_>], doc: u64, is_inside: bool) {
+        let rows = if is_inside {
+            self.state.inside
+        } else {
+            SortPlace::ALL_ROWS
+        };
+        self.state.place = Some(SortPlace::new(keys, doc, rows));
     }
 
     /// What to do next, between items.
@@ -148,6 +179,9 @@ impl<'p> Sink<'p> {
 
     pub(super) fn start_item(&mut self, doc: u64) {
         self.doc = doc;
+        if self.inside_of.take().is_some_and(|own| own != doc) {
+            self.skip_inside = 0;
+        }
         self.state.inside = 0;
         self.delivered_of_item = 0;
         self.stopped_inside = false;
@@ -295,6 +329,12 @@ impl<'p> Sink<'p> {
         if refused || !self.admits(&keys) {
             return ControlFlow::Continue(());
         }
+        let standing = self.start.as_ref().map_or(Standing::Behind, |start| {
+            start.standing_in(order, &keys, self.doc)
+        });
+        if standing == Standing::Before {
+            return ControlFlow::Continue(());
+        }
         let hash = if self.program.select.distinct {
             distinct_hash::hash(&project(&self.program.select.projection, frame, run))
         } else {
@@ -317,6 +357,10 @@ impl<'p> Sink<'p> {
         };
         let Stage::Sort(sorter) = &mut self.stage else {
             return ControlFlow::Continue(());
+        };
+        let sorter = match standing {
+            Standing::Near => &mut self.near,
+            _ => sorter,
         };
         match sorter.take(entry) {
             Ok(()) => ControlFlow::Continue(()),
@@ -355,7 +399,7 @@ impl<'p> Sink<'p> {
         if self.limit_reached() {
             return ControlFlow::Break(());
         }
-        self.state.taken += 1;
+        self.state.taken = self.state.taken.saturating_add(1);
         self.delivered_of_item += 1;
         self.page_rows += 1;
         self.page_bytes += row.len();
@@ -399,11 +443,43 @@ impl<'p> Sink<'p> {
     fn finish_sorted(&mut self, sorter: Sorter<'p>) -> Flow {
         let distinct = self.program.select.distinct;
         let mut seen: FxHashSet<u128> = FxHashSet::default();
-        let entries = sorter
-            .finish()
+        let nothing = Sorter::new(&self.program.order, 0, 0);
+        let mut near = std::mem::replace(&mut self.near, nothing).finish();
+        let start = self.start.take();
+        if let Some(start) = &start {
+            let docs: Vec<u64> = near.iter().map(|entry| entry.doc).collect();
+            near.drain(..start.start(&docs));
+        }
+        let entries = near
             .into_iter()
+            .chain(sorter.finish())
             .filter(|entry| !distinct || seen.insert(entry.hash));
-        self.deliver_all(entries.map(|entry| entry.row))
+        // The last row that was delivered.
+        let mut last = start.map(|start| (Vec::new(), start.doc(), start.rows()));
+        let mut flow = Flow::Done;
+        for entry in entries {
+            if self.limit_reached() {
+                break;
+            }
+            if self.page_full() {
+                flow = Flow::PageFull;
+                break;
+            }
+            let taken = self.state.taken;
+            let _ = self.deliver(entry.row);
+            if self.state.taken > taken {
+                let rows = match last {
+                    Some((_, doc, rows)) if doc == entry.doc => rows.saturating_add(1),
+                    _ => 1,
+                };
+                last = Some((entry.keys, entry.doc, rows));
+            }
+        }
+        if let Some((keys, doc, rows)) = last.filter(|_| flow == Flow::PageFull && !distinct) {
+            self.state.inside = rows;
+            self.state.place = Some(SortPlace::new(&keys, doc, rows));
+        }
+        flow
     }
 
     fn finish_groups(
