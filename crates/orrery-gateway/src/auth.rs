@@ -1,6 +1,7 @@
 //! Who sends a request: signatures by the account's keys, and resource tokens
 //! (protocol: section 2).
 
+mod emulator_token;
 mod keys;
 mod resource_token;
 mod token_header;
@@ -10,7 +11,9 @@ use std::time::{Duration, SystemTime};
 use http::HeaderMap;
 use orrery_model::rid::ResourceId;
 
+use emulator_token::EmulatorToken;
 pub use keys::{EMULATOR_KEY, InvalidKey, Key, Keys};
+
 pub use resource_token::ResourceToken;
 pub use token_header::{TokenHeader, TokenKind};
 
@@ -95,8 +98,10 @@ impl Authenticator {
         let header = headers
             .get(http::header::AUTHORIZATION)
             .ok_or(AuthFailure::Missing)?;
-        let mut buffer = [0; token_header::HEADER_LIMIT];
-        match TokenHeader::decode(header.as_bytes(), &mut buffer).ok_or(AuthFailure::Malformed)? {
+        let (mut usual, mut long) = ([0; token_header::USUAL_LENGTH], Vec::new());
+        let header = TokenHeader::decode(header.as_bytes(), &mut usual, &mut long)
+            .ok_or(AuthFailure::Malformed)?;
+        match header {
             TokenHeader {
                 kind: TokenKind::Master,
                 signature,
@@ -106,6 +111,10 @@ impl Authenticator {
                 signature,
             } => self.check_token(signature, now),
             TokenHeader {
+                kind: TokenKind::Directory,
+                signature,
+            } => self.check_directory_token(signature, now),
+            TokenHeader {
                 kind: TokenKind::Other,
                 ..
             } => Err(AuthFailure::Unsupported),
@@ -114,14 +123,18 @@ impl Authenticator {
 
     fn check_token(&self, signature: &str, now: SystemTime) -> Result<Identity, AuthFailure> {
         let token = ResourceToken::open(signature, &self.keys.primary)?;
-        let at = |second| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(second));
-        let (Some(start), Some(expiry)) = (at(token.issued), at(token.expiry)) else {
-            return Err(AuthFailure::UnknownToken);
-        };
-        if start > now + CLOCK_SKEW || expiry < now {
-            return Err(AuthFailure::NotCurrent { start, expiry, now });
-        }
+        check_life(token.issued, token.expiry, now)?;
         Ok(Identity::Bearer(token.permission))
+    }
+
+    fn check_directory_token(&self, jwt: &str, now: SystemTime) -> Result<Identity, AuthFailure> {
+        let token = EmulatorToken::open(jwt, &self.keys)?;
+        check_life(token.start, token.expiry, now)?;
+        Ok(if token.is_owner {
+            Identity::Owner
+        } else {
+            Identity::Reader
+        })
     }
 
     /// A token for a permission, good from `now` for this long.
@@ -165,6 +178,18 @@ impl Authenticator {
         }
         Ok(identity)
     }
+}
+
+/// Refuses a token outside of its life.
+fn check_life(start: u64, expiry: u64, now: SystemTime) -> Result<(), AuthFailure> {
+    let at = |second| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(second));
+    let (Some(start), Some(expiry)) = (at(start), at(expiry)) else {
+        return Err(AuthFailure::Malformed);
+    };
+    if start > now + CLOCK_SKEW || expiry < now {
+        return Err(AuthFailure::NotCurrent { start, expiry, now });
+    }
+    Ok(())
 }
 
 /// The signed text (protocol: section 2.1), for the message of a mismatch.

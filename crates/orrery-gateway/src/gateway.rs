@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::Method;
+use http::{Method, header};
 use orrery_engine::{Clock, Engine, Entropy};
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 
 use crate::auth::{Authenticator, Identity, Signed};
 use crate::config::GatewayConfig;
-use crate::operations::{self, Exchange};
+use crate::operations::{self, Exchange, account};
 use crate::request::{RequestHeaders, classify};
 use crate::respond::errors::{GatewayError, Problem};
 use crate::respond::{ActivitySource, Reply};
@@ -129,10 +129,16 @@ impl Handler for Gateway {
             headers: RequestHeaders::new(&call.head.headers),
             activity: &activity,
         };
-        let reply = match self.route(&exchange).await {
+        let mut reply = match self.route(&exchange).await {
             Ok(reply) => reply,
             Err(problem) => problem.into_reply(&activity, path),
         };
+        if call.head.method == Method::GET && reply.status().is_success() {
+            // Python shows from it which region answered.
+            let endpoint = account::endpoint(&self.config, &call);
+            let location = format!("{}{path}", endpoint.trim_end_matches('/'));
+            reply = reply.header_text(header::CONTENT_LOCATION, location);
+        }
         reply.into_response(&activity, head)
     }
 

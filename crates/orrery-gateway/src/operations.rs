@@ -1,7 +1,7 @@
 //! What the operations do: decode, call the engine, encode. A module for each family
 //! of resources.
 
-mod account;
+pub(crate) mod account;
 mod batch;
 mod change_feed;
 mod feeds;

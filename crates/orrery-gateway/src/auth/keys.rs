@@ -112,15 +112,25 @@ impl Keys {
         dates: (&str, &str),
         signature: &[u8; 32],
     ) -> Option<Identity> {
+        self.who(|key| bool::from(key.sign(signed, dates).ct_eq(signature)))
+    }
+
+    /// Whose key this is, if anybody's. Keys are kept as hash states: equal ones are those
+    /// that give the same HMAC.
+    pub(super) fn who_holds(&self, candidate: &Key) -> Option<Identity> {
+        let proof = candidate.authenticate(&[b"key"]);
+        self.who(|key| bool::from(key.authenticate(&[b"key"]).ct_eq(&proof)))
+    }
+
+    fn who(&self, matches: impl Fn(&Key) -> bool) -> Option<Identity> {
         let owners = [Some(&self.primary), self.secondary.as_ref()];
         let readers = [
             self.primary_readonly.as_ref(),
             self.secondary_readonly.as_ref(),
         ];
-        let matches = |key: &Key| bool::from(key.sign(signed, dates).ct_eq(signature));
-        if owners.into_iter().flatten().any(matches) {
+        if owners.into_iter().flatten().any(&matches) {
             Some(Identity::Owner)
-        } else if readers.into_iter().flatten().any(matches) {
+        } else if readers.into_iter().flatten().any(&matches) {
             Some(Identity::Reader)
         } else {
             None

@@ -1,8 +1,10 @@
 //! The text of the authorization header: URL-encoded `type=…&ver=…&sig=…`.
 
-/// Longest header that is looked at; our own tokens and all signatures are far
-/// shorter, even with every character escaped.
-pub(super) const HEADER_LIMIT: usize = 1024;
+/// Signatures and resource tokens fit into this even with every character escaped: they
+/// are decoded on the stack.
+pub(super) const USUAL_LENGTH: usize = 512;
+/// Longest header that is looked at; directory tokens are the longest kind.
+const LONGEST: usize = 8 << 10;
 
 /// The kinds of token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +13,9 @@ pub enum TokenKind {
     Master,
     /// A permission's `_token`.
     Resource,
-    /// Something else, such as `aad`.
+    /// A directory's JWT.
+    Directory,
+    /// Something else.
     Other,
 }
 
@@ -27,10 +31,19 @@ pub struct TokenHeader<'b> {
 impl<'b> TokenHeader<'b> {
     /// Decodes a header into `buffer`. SDKs differ in what they escape (`%3d`, `%3D`
     /// or not at all), so escapes are decoded wherever they stand.
-    pub fn decode(raw: &[u8], buffer: &'b mut [u8; HEADER_LIMIT]) -> Option<Self> {
-        if raw.len() > buffer.len() {
+    pub fn decode(
+        raw: &[u8],
+        usual: &'b mut [u8; USUAL_LENGTH],
+        long: &'b mut Vec<u8>,
+    ) -> Option<Self> {
+        let buffer: &'b mut [u8] = if raw.len() <= USUAL_LENGTH {
+            usual
+        } else if raw.len() <= LONGEST {
+            long.resize(raw.len(), 0);
+            long
+        } else {
             return None;
-        }
+        };
         let length = unescape(raw, buffer);
         Self::parse(std::str::from_utf8(&buffer[..length]).ok()?)
     }
@@ -51,6 +64,7 @@ impl<'b> TokenHeader<'b> {
         let kind = match kind? {
             kind if kind.eq_ignore_ascii_case("master") => TokenKind::Master,
             kind if kind.eq_ignore_ascii_case("resource") => TokenKind::Resource,
+            kind if kind.eq_ignore_ascii_case("aad") => TokenKind::Directory,
             _ => TokenKind::Other,
         };
         let signature = signature.filter(|signature| !signature.is_empty())?;

@@ -27,7 +27,7 @@ pub(crate) fn read(config: &GatewayConfig, call: &Call) -> Reply {
 
 /// Where the client reaches us: SDKs send everything after this request there, so it
 /// is the address that the client itself used (ports may be mapped on the way).
-fn endpoint(config: &GatewayConfig, call: &Call) -> String {
+pub(crate) fn endpoint(config: &GatewayConfig, call: &Call) -> String {
     if let Some(public) = &config.public_endpoint {
         return format!("{}/", public.trim_end_matches('/'));
     }

@@ -283,3 +283,42 @@ fn an_account_without_proof_takes_everybody() {
         200
     );
 }
+
+/// A token as the emulator's clients make them: the key's text in the signature's place.
+fn directory_token(key: &str, start: u64, expiry: u64) -> String {
+    use base64::Engine as _;
+    let encode = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
+    let claims = format!(r#"{{"aud":"https://localhost.localhost","nbf":{start},"exp":{expiry}}}"#);
+    let token = [
+        encode(r#"{"typ":"JWT","alg":"RS256"}"#),
+        encode(&claims),
+        encode(key),
+    ]
+    .join(".");
+    let text = format!("type=aad&ver=1.0&sig={token}");
+    percent_encoding::utf8_percent_encode(&text, percent_encoding::NON_ALPHANUMERIC).to_string()
+}
+
+#[test]
+fn directory_tokens_prove_nothing_but_the_key_inside() {
+    let mut account = Account::with_containers();
+    let mut read = |key: &str, start: u64, expiry: u64| {
+        let token = directory_token(key, start, expiry);
+        account
+            .client
+            .send("GET", "/dbs/db", &[("authorization", &token)], b"")
+            .status
+    };
+    let key = orrery_gateway::auth::EMULATOR_KEY;
+    assert_eq!(read(key, NOW - 10, NOW + 3600), 200);
+    assert_eq!(read(READ_ONLY_KEY, NOW - 10, NOW + 3600), 200);
+    assert_eq!(read(WRONG_KEY, NOW - 10, NOW + 3600), 401);
+    assert_eq!(read("", NOW - 10, NOW + 3600), 401);
+    assert_eq!(read(key, NOW - 3600, NOW - 10), 403);
+    assert_eq!(read(key, NOW + 3600, NOW + 7200), 403);
+    let reader = directory_token(READ_ONLY_KEY, NOW - 10, NOW + 3600);
+    let refused = account
+        .client
+        .send("DELETE", "/dbs/db", &[("authorization", &reader)], b"");
+    assert_eq!(refused.status, 403);
+}
