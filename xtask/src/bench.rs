@@ -19,6 +19,8 @@ pub struct Options {
     pub json: Option<PathBuf>,
     /// Only benches whose name contains this.
     pub only: Option<String>,
+    /// A file to import instead of generated items, and its partition key paths.
+    pub file: Option<(PathBuf, String)>,
 }
 
 /// Builds and measures.
@@ -37,6 +39,10 @@ pub fn run(options: &Options) -> Result<()> {
     }
     if let Some(only) = &options.only {
         command.args(["--only", only]);
+    }
+    if let Some((file, keys)) = &options.file {
+        command.arg("--file").arg(file);
+        command.args(["--partition-key", keys]);
     }
     process::run(&mut command, Duration::from_secs(3600))
 }

@@ -55,6 +55,7 @@ Developer commands of OrreryDB.
   cargo xtask bench [--quick]        our speed beside floors, with the release binary
               [--json FILE]          the figures as JSON too
               [--only TEXT]          writes, import, scan, point or start
+              [--file FILE --partition-key /PATH,...]  import this file, not generated items
 
   cargo xtask fuzz [TARGET]          fuzz targets; needs the nightly compiler
               [--minutes N]          for each target (default 5)
@@ -91,6 +92,10 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
                 quick: arguments.switch("--quick"),
                 json: arguments.value("--json")?.map(PathBuf::from),
                 only: arguments.value("--only")?,
+                file: arguments
+                    .value("--file")?
+                    .map(PathBuf::from)
+                    .zip(arguments.value("--partition-key")?),
             };
             arguments.finish()?;
             bench::run(&options)

@@ -34,6 +34,12 @@ pub struct BenchArgs {
     /// Only benches whose name contains this.
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
+    /// Import this file (NDJSON, JSON array, CSV) instead of generated items.
+    #[arg(long, value_name = "FILE", requires = "partition_key")]
+    file: Option<PathBuf>,
+    /// Partition key paths for --file.
+    #[arg(long, value_name = "/PATH,...")]
+    partition_key: Option<String>,
     /// Folder for the benches' data, emptied before and removed after.
     #[arg(long, default_value = "target/bench-data", value_name = "DIR")]
     folder: PathBuf,
@@ -52,6 +58,8 @@ pub struct Sizes {
     pub import: u64,
     /// Time of each load.
     pub time: Duration,
+    /// A file to import, and its partition key paths.
+    pub file: Option<(PathBuf, String)>,
     /// Folder for data.
     pub folder: PathBuf,
 }
@@ -71,6 +79,7 @@ pub fn run(args: &BenchArgs) -> Result<ExitCode> {
         writes,
         import,
         time: Duration::from_secs(seconds),
+        file: args.file.clone().zip(args.partition_key.clone()),
         folder: folder.clone(),
     };
     type Bench = fn(&Sizes) -> Result<Vec<Row>>;

@@ -17,7 +17,7 @@ mod remote;
 mod tally;
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -146,6 +146,25 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// The items of a file as they would be imported, for the benches.
+pub fn bodies(file: &Path) -> Result<Vec<Vec<u8>>> {
+    let inputs = Inputs::open(&[file.to_owned()], None, CsvOptions::default())?;
+    let tally = Arc::new(Tally::new(inputs.names(), None));
+    let progress = Progress::start(&inputs, tally);
+    let rule = IdRule::new(&[]);
+    let mut bodies = Vec::new();
+    for input in inputs {
+        let mut records = input.records(&progress)?;
+        while let Some(record) = records.next()? {
+            let record = record
+                .map_err(|broken| anyhow::anyhow!("line {}: {}", broken.line, broken.message))?;
+            bodies.push(rule.apply(record.body).map_err(anyhow::Error::msg)?);
+        }
+    }
+    progress.finish();
+    Ok(bodies)
 }
 
 fn sinks(

@@ -20,6 +20,7 @@ use super::point::loaded;
 use super::recording::{Log, RecordingStore};
 use super::table::{Bar, Row};
 use super::{Sizes, renew};
+use crate::import;
 use crate::instance::open_engine;
 use crate::load::worker;
 use crate::report::count;
@@ -36,7 +37,7 @@ pub fn writes(sizes: &Sizes) -> Result<Vec<Row>> {
     let bodies: Vec<Vec<u8>> = (0..sizes.writes)
         .map(|number| worker::item(number, sizes.writes, FILLING))
         .collect();
-    let log = record(&bodies)?;
+    let log = record(&bodies, "/pk")?;
     let raw = f64::max(
         grouped(&log, WRITERS, 1, &sizes.folder.join("raw-grouped"))?,
         threaded(&log, &sizes.folder.join("raw-threaded"))?,
@@ -75,24 +76,24 @@ pub fn writes(sizes: &Sizes) -> Result<Vec<Row>> {
     ])
 }
 
-/// Import of a file.
+/// Import of a file: generated items, or the user's.
 pub fn import(sizes: &Sizes) -> Result<Vec<Row>> {
-    let file = sizes.folder.join("items.ndjson");
-    let mut bodies = Vec::new();
-    let mut out = std::io::BufWriter::new(std::fs::File::create(&file)?);
-    for number in 0..sizes.import {
-        let body = worker::item(number, sizes.import, FILLING);
-        out.write_all(&body)?;
-        out.write_all(b"\n")?;
-        bodies.push(body);
-    }
-    out.flush()?;
-    drop(out);
-    let log = record(&bodies)?;
+    let (file, keys, bodies) = match &sizes.file {
+        Some((file, keys)) => (file.clone(), keys.clone(), import::bodies(file)?),
+        None => {
+            let file = sizes.folder.join("items.ndjson");
+            (
+                file.clone(),
+                "/pk".to_owned(),
+                generate(&file, sizes.import)?,
+            )
+        }
+    };
+    let items = bodies.len() as u64;
+    let log = record(&bodies, &keys)?;
     drop(bodies);
     let raw = grouped(&log, IMPORT_GROUP, 4, &sizes.folder.join("raw-import"))?;
     drop(log);
-    let folder = sizes.folder.join("import");
     let since = Instant::now();
     let status = Command::new(std::env::current_exe()?)
         .args([
@@ -100,10 +101,10 @@ pub fn import(sizes: &Sizes) -> Result<Vec<Row>> {
             "--into",
             "load/items",
             "--partition-key",
-            "/pk",
+            &keys,
             "--data",
         ])
-        .arg(&folder)
+        .arg(sizes.folder.join("import"))
         .arg(&file)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -112,9 +113,9 @@ pub fn import(sizes: &Sizes) -> Result<Vec<Row>> {
         bail!("the import ended with {status}");
     }
     // From the start of the process to its end: everything is durable then.
-    let rate = sizes.import as f64 / since.elapsed().as_secs_f64();
+    let rate = items as f64 / since.elapsed().as_secs_f64();
     Ok(vec![Row {
-        name: format!("import of {} items, default index", count(sizes.import)),
+        name: format!("import of {} items, default index", count(items)),
         ours: format!("{}/s", count(rate as u64)),
         floor: format!("raw store {}/s", count(raw as u64)),
         figure: rate / raw,
@@ -123,11 +124,25 @@ pub fn import(sizes: &Sizes) -> Result<Vec<Row>> {
     }])
 }
 
+/// Writes generated items to a file and keeps them.
+fn generate(file: &Path, items: u64) -> Result<Vec<Vec<u8>>> {
+    let mut bodies = Vec::new();
+    let mut out = std::io::BufWriter::new(std::fs::File::create(file)?);
+    for number in 0..items {
+        let body = worker::item(number, items, FILLING);
+        out.write_all(&body)?;
+        out.write_all(b"\n")?;
+        bodies.push(body);
+    }
+    out.flush()?;
+    Ok(bodies)
+}
+
 /// What the engine commits for these items, one commit each.
-fn record(bodies: &[Vec<u8>]) -> Result<Log> {
+fn record(bodies: &[Vec<u8>], keys: &str) -> Result<Log> {
     let (store, log) = RecordingStore::new();
     let store: Arc<dyn Store> = Arc::new(store);
-    let (engine, container) = account(&store, CommitMode::Inline)?;
+    let (engine, container) = account(&store, CommitMode::Inline, keys)?;
     for body in bodies {
         create(&engine, &container, body)?;
     }
@@ -144,8 +159,12 @@ fn record(bodies: &[Vec<u8>]) -> Result<Log> {
     Ok(log)
 }
 
-/// An account with one container, partitioned by /pk.
-fn account(store: &Arc<dyn Store>, commit: CommitMode) -> Result<(Engine, Arc<Container>)> {
+/// An account with one container, partitioned by these paths.
+fn account(
+    store: &Arc<dyn Store>,
+    commit: CommitMode,
+    keys: &str,
+) -> Result<(Engine, Arc<Container>)> {
     let engine = open_engine(
         store,
         EngineConfig {
@@ -162,10 +181,13 @@ fn account(store: &Arc<dyn Store>, commit: CommitMode) -> Result<(Engine, Arc<Co
             .map_err(|failure| anyhow::anyhow!("{}", failure.error))
     };
     create("/dbs", br#"{"id":"load"}"#)?;
-    create(
-        "/dbs/load/colls",
-        br#"{"id":"items","partitionKey":{"paths":["/pk"],"kind":"Hash","version":2}}"#,
-    )?;
+    let paths: Vec<&str> = keys.split(',').collect();
+    let kind = if paths.len() > 1 { "MultiHash" } else { "Hash" };
+    let body = serde_json::json!({
+        "id": "items",
+        "partitionKey": { "paths": paths, "kind": kind, "version": 2 },
+    });
+    create("/dbs/load/colls", body.to_string().as_bytes())?;
     let path =
         ResourcePath::parse("/dbs/load/colls/items").map_err(|error| anyhow::anyhow!("{error}"))?;
     let container = engine
@@ -191,7 +213,7 @@ fn create(engine: &Engine, container: &Arc<Container>, body: &[u8]) -> Result<()
 fn engine_rate(bodies: &[Vec<u8>], folder: &Path) -> Result<f64> {
     renew(folder)?;
     let store: Arc<dyn Store> = Arc::new(FjallStore::open(folder, Options::default())?);
-    let (engine, container) = account(&store, CommitMode::Threads(2))?;
+    let (engine, container) = account(&store, CommitMode::Threads(2), "/pk")?;
     let since = Instant::now();
     shared_out(bodies.len(), |number| {
         create(&engine, &container, &bodies[number])
@@ -306,7 +328,7 @@ mod tests {
     #[test]
     fn replaying_commits_the_same_keys() {
         let bodies: Vec<Vec<u8>> = (0..40).map(|number| worker::item(number, 5, 50)).collect();
-        let log = record(&bodies).unwrap();
+        let log = record(&bodies, "/pk").unwrap();
         assert_eq!(log.commits.len(), bodies.len());
         let contents = |commits: &[Writes], part: PartId, head| {
             let store = MemoryStore::new();

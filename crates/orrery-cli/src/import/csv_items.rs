@@ -23,7 +23,7 @@ pub use cell::ColumnType;
 pub const SAMPLE: usize = 1_000;
 
 /// How a CSV input is read.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct CsvOptions {
     /// Field separator; a comma by default.
     pub delimiter: Option<u8>,
@@ -85,6 +85,30 @@ impl<R: Read> CsvItems<R> {
             options,
             next,
         })
+    }
+
+    /// What the user may have wanted: a column that is a string only because one text, such as
+    /// NA, stands where numbers are missing.
+    pub fn hints(&self) -> Vec<String> {
+        let mut hints = Vec::new();
+        for (at, column) in self.columns.iter().enumerate() {
+            if column.told || column.kind != ColumnType::String {
+                continue;
+            }
+            let cells = self
+                .sample
+                .iter()
+                .flatten()
+                .filter_map(|record| record.get(at));
+            let filled = cells.filter(|text| !is_null(&self.options, text));
+            if let Some(text) = cell::odd_one(filled) {
+                hints.push(format!(
+                    "column `{}` holds numbers and `{text}`, so all its cells stay strings; --null {text} leaves those out",
+                    column.name
+                ));
+            }
+        }
+        hints
     }
 
     fn item(&self, record: &StringRecord) -> Result<Record, Broken> {
@@ -267,6 +291,21 @@ mod tests {
             found[SAMPLE + 1].as_ref().unwrap_err().message,
             "2 fields instead of 1"
         );
+    }
+
+    #[test]
+    fn a_text_for_missing_numbers_is_hinted_at() {
+        let hints = |text: &str, nulls: &[&str]| {
+            let nulls = nulls.iter().map(|text| (*text).to_owned()).collect();
+            CsvItems::new(text.as_bytes(), CsvOptions { nulls, ..options() })
+                .unwrap()
+                .hints()
+        };
+        let text = "delay,name\n1,a\n2,b\nNA,c\n4,d\n";
+        assert_eq!(hints(text, &[]).len(), 1);
+        assert!(hints(text, &[])[0].contains("--null NA"));
+        assert!(hints(text, &["NA"]).is_empty());
+        assert!(hints("n\n1\nx\ny\n2\n", &[]).is_empty());
     }
 
     #[test]

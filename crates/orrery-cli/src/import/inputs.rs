@@ -13,6 +13,7 @@ use super::json_array::JsonArray;
 use super::json_lines::JsonLines;
 use super::progress::Progress;
 use super::record::Records;
+use crate::output;
 
 /// What a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -127,7 +128,12 @@ impl Input {
                     .extension()
                     .is_some_and(|extension| extension == "tsv");
                 options.delimiter = options.delimiter.or(tabs.then_some(b'\t'));
-                Box::new(CsvItems::new(stream, options).with_context(|| format!("reading {name}"))?)
+                let items =
+                    CsvItems::new(stream, options).with_context(|| format!("reading {name}"))?;
+                for hint in items.hints() {
+                    output::note(&format!("hint: {name}: {hint}"))?;
+                }
+                Box::new(items)
             }
         })
     }

@@ -63,6 +63,22 @@ pub fn infer<'a>(cells: impl Iterator<Item = &'a str>) -> ColumnType {
     }
 }
 
+/// The only text that keeps cells from being all numbers, where most of them are.
+pub fn odd_one<'a>(cells: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (mut odd, mut odd_ones, mut numbers) = (None, 0_usize, 0_usize);
+    for text in cells {
+        if is_plain_number(text) {
+            numbers += 1;
+        } else if odd.is_none_or(|odd| odd == text) {
+            odd = Some(text);
+            odd_ones += 1;
+        } else {
+            return None;
+        }
+    }
+    odd.filter(|_| numbers > odd_ones)
+}
+
 /// Writes a cell as its column's type; false (and nothing written) when it does not fit.
 pub fn write(kind: ColumnType, text: &str, body: &mut Vec<u8>) -> bool {
     match kind {
