@@ -202,12 +202,6 @@ impl ContainerState {
         self.index.tree().composites().iter().filter(everywhere)
     }
 
-    /// Whether all items have their terms by the current policy. After a change of the policy
-    /// older items do not, and queries must scan.
-    pub fn index_is_whole(&self) -> bool {
-        self.index.version() <= 1
-    }
-
     /// Whether the all-versions change feed is kept.
     pub fn keeps_history(&self) -> bool {
         self.spec

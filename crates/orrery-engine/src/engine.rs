@@ -19,7 +19,7 @@ use crate::container::{Container, ContainerState, RangeMap};
 use crate::error::Error;
 use crate::partition::Partition;
 use crate::partition_map::{MapRecord, RangeRecord};
-use crate::query::QueryCache;
+use crate::query::{QueryCache, QueryTuning};
 use crate::write::prepare::Preparation;
 
 /// How an engine behaves.
@@ -33,6 +33,8 @@ pub struct EngineConfig {
     pub read_cost: ReadCost,
     /// Who runs the committer.
     pub commit: CommitMode,
+    /// Knobs of the query planner.
+    pub tuning: QueryTuning,
 }
 
 impl Default for EngineConfig {
@@ -42,6 +44,7 @@ impl Default for EngineConfig {
             profile: Profile::default(),
             read_cost: ReadCost::default(),
             commit: CommitMode::Threads(2),
+            tuning: QueryTuning::default(),
         }
     }
 }
@@ -74,6 +77,7 @@ struct Inner {
     /// Held by whoever reads, changes and writes a container's record.
     records: Mutex<()>,
     queries: QueryCache,
+    tuning: QueryTuning,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
 }
 
@@ -105,6 +109,7 @@ impl Engine {
             profile,
             read_cost,
             commit,
+            tuning,
         } = config;
         let environment = Environment {
             store,
@@ -123,6 +128,7 @@ impl Engine {
                 catalog,
                 records: Mutex::new(()),
                 queries: QueryCache::default(),
+                tuning,
                 containers,
             }),
         })
@@ -279,6 +285,11 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Knobs of the query planner.
+    pub fn tuning(&self) -> &QueryTuning {
+        &self.inner.tuning
     }
 
     pub(crate) fn query_cache(&self) -> &QueryCache {

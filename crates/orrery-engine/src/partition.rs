@@ -14,6 +14,7 @@ use crate::layout::entries::Counters;
 use crate::layout::record::{Header, ItemRecord};
 use crate::layout::{family, keys, term};
 use crate::maintenance::PurgeCursor;
+use crate::query::MissingCache;
 use crate::write::ItemBody;
 
 /// Session tokens of an account with one region carry this version (protocol: section 3.4).
@@ -32,6 +33,7 @@ pub struct Partition {
     pub(crate) queue: Queue,
     pub(crate) writer: Mutex<Option<WriterState>>,
     purge: Mutex<PurgeCursor>,
+    missing: Mutex<MissingCache>,
 }
 
 impl Partition {
@@ -54,6 +56,7 @@ impl Partition {
             queue: Queue::default(),
             writer: Mutex::new(None),
             purge: Mutex::new(PurgeCursor::default()),
+            missing: Mutex::new(MissingCache::default()),
         }
     }
 
@@ -97,6 +100,10 @@ impl Partition {
 
     pub(crate) fn purge_cursor(&self) -> MutexGuard<'_, PurgeCursor> {
         self.purge.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn missing_cache(&self) -> MutexGuard<'_, MissingCache> {
+        self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that everything up to `lsn` is durable.
@@ -225,6 +232,14 @@ impl PartitionSnapshot {
     /// The raw reader, for families of other modules.
     pub fn reader(&self) -> &dyn Reader {
         &*self.reader
+    }
+
+    /// The sums at this position.
+    pub fn counters(&self) -> Result<Counters, Error> {
+        match self.reader.get(&keys::COUNTERS)? {
+            Some(value) => Counters::decode(&value),
+            None => Ok(Counters::empty()),
+        }
     }
 
     /// The docid of an id.

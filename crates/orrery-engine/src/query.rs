@@ -10,13 +10,16 @@
 //! several ranges is the client's to merge (protocol: section 8.1).
 
 mod access;
+mod docid_stream;
 mod docids;
 mod metrics;
+mod missing;
 mod page;
 mod position;
 mod prepare;
 mod seek;
 mod source;
+mod walk;
 
 use std::sync::Arc;
 
@@ -37,8 +40,28 @@ use page::PageRun;
 use position::QueryPosition;
 use prepare::Prepared;
 
-pub use metrics::QueryMetrics;
+pub use metrics::{AccessKind, QueryMetrics};
+pub(crate) use missing::MissingCache;
 pub(crate) use prepare::QueryCache;
+
+/// Knobs of the query planner. They change what a query costs, never what it answers.
+#[derive(Debug, Clone, Copy)]
+pub struct QueryTuning {
+    /// Up to so many items are sorted even where an index has them in order.
+    pub sort_at_most: usize,
+    /// The same as a multiple of the square root of all items: a walk passes about one item in so
+    /// many that match, a sort loads all that match.
+    pub sort_per_root: usize,
+}
+
+impl Default for QueryTuning {
+    fn default() -> Self {
+        Self {
+            sort_at_most: 2_000,
+            sort_per_root: 10,
+        }
+    }
+}
 
 /// The headers of a query that matter here.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +102,7 @@ impl Engine {
         let state = container.state();
         let prepared = self.prepare(&state, spec)?;
         let compile_us = self.clock().now_us().saturating_sub(started);
-        let scope = self.scope(container, &state, &prepared, target, options)?;
+        let scope = query_scope(container, &state, &prepared, target, options)?;
         prepared.check_index(&state)?;
         let position = match &options.continuation {
             None => None,
@@ -98,6 +121,7 @@ impl Engine {
         let start = position.as_ref().filter(mine).cloned();
         let run = PageRun {
             engine: self,
+            container,
             state: &state,
             prepared: &prepared,
             partition,
@@ -132,41 +156,40 @@ impl Engine {
             meta: Meta::of_charge(orrery_model::charge::Charge::ONE),
         })
     }
+}
 
-    /// The key space and partitions of a query: what the target says, narrowed by WHERE.
-    fn scope(
-        &self,
-        container: &Container,
-        state: &ContainerState,
-        prepared: &Prepared,
-        target: &Target,
-        options: &QueryOptions,
-    ) -> Result<QueryScope, Error> {
-        let mut scope = QueryScope::from(Scope::resolve(container, state, target)?);
-        if let Target::Key(key) = target
-            && state.key_definition().is_full(key)
-        {
-            scope.keys = vec![key.clone()];
-        }
-        if let Some(keys) = prepared.keys(state) {
-            scope.narrow(container, state, keys);
-        } else if *target == Target::All && !options.cross_partition {
-            return Err(Error::CrossPartitionDisabled);
-        }
-        if !prepared.program.reads_items() {
-            scope.partitions.truncate(1);
-        }
-        // A full key or a range is the client's own choice: everything runs inside it.
-        if scope.partitions.len() > 1 {
-            let plan = prepared.plan(state)?;
-            if !plan.is_plain() {
-                return Err(Error::CrossPartition {
-                    plan: plan.to_json().into_bytes(),
-                });
-            }
-        }
-        Ok(scope)
+/// The key space and partitions of a query: what the target says, narrowed by WHERE.
+fn query_scope(
+    container: &Container,
+    state: &ContainerState,
+    prepared: &Prepared,
+    target: &Target,
+    options: &QueryOptions,
+) -> Result<QueryScope, Error> {
+    let mut scope = QueryScope::from(Scope::resolve(container, state, target)?);
+    if let Target::Key(key) = target
+        && state.key_definition().is_full(key)
+    {
+        scope.keys = vec![key.clone()];
     }
+    if let Some(keys) = prepared.keys(state) {
+        scope.narrow(container, state, keys);
+    } else if *target == Target::All && !options.cross_partition {
+        return Err(Error::CrossPartitionDisabled);
+    }
+    if !prepared.program.reads_items() {
+        scope.partitions.truncate(1);
+    }
+    // A full key or a range is the client's own choice: everything runs inside it.
+    if scope.partitions.len() > 1 {
+        let plan = prepared.plan(state)?;
+        if !plan.is_plain() {
+            return Err(Error::CrossPartition {
+                plan: plan.to_json().into_bytes(),
+            });
+        }
+    }
+    Ok(scope)
 }
 
 /// What a query covers.

@@ -206,6 +206,14 @@ impl<'p> Pipeline<'p> {
         self.passes(item)
     }
 
+    /// Takes so many items at once, for a program that only counts them
+    /// ([`Program::counts_items`]).
+    pub fn count_items(&mut self, items: u64) {
+        if let Stage::Group(_, groups) = &mut self.sink.stage {
+            groups.count(items);
+        }
+    }
+
     /// The rows of an accepted item.
     fn rows_of(&mut self, item: &Frame<'_>, doc: u64) -> Result<Flow, ExecutionError> {
         let (program, run, sink) = (self.program, &self.run, &mut self.sink);

@@ -137,6 +137,8 @@ pub struct Counters {
     pub last_ts: u64,
     /// Position up to which history has been cut off.
     pub history_cut: Lsn,
+    /// Items without any index terms: no index finds them.
+    pub unindexed: u64,
 }
 
 impl Counters {
@@ -162,6 +164,7 @@ impl Counters {
             self.next_sequence,
             self.last_ts,
             self.history_cut.0,
+            self.unindexed,
         ];
         fields
             .iter()
@@ -179,6 +182,7 @@ impl Counters {
             next_sequence: next()?,
             last_ts: next()?,
             history_cut: Lsn(next()?),
+            unindexed: next()?,
         })
     }
 }

@@ -34,6 +34,11 @@ pub fn key(epk: &EffectivePartitionKey, docid: DocId) -> Vec<u8> {
     joined(family::KEY, epk, &docid.0.to_be_bytes())
 }
 
+/// What such keys of one logical partition start with.
+pub fn key_prefix(epk: &EffectivePartitionKey) -> Vec<u8> {
+    joined(family::KEY, epk, &[])
+}
+
 /// The effective partition key (as bytes) and docid in such a key.
 pub fn parts_of_key(key: &[u8]) -> Option<(&[u8], DocId)> {
     let (epk, docid) = key.strip_prefix(&[family::KEY])?.split_last_chunk::<8>()?;

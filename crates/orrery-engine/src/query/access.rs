@@ -2,25 +2,27 @@
 
 use orrery_model::charge::QueryCost;
 use orrery_model::container::CompositePath;
-use orrery_model::ids::DocId;
-use orrery_model::index::{Composite, IndexTree, PathHash};
-use orrery_model::ordered::Tag;
+use orrery_model::index::{Composite, PathHash};
 use orrery_model::value::Value;
 use orrery_sql::filter::{IndexFilter, IndexStep, IndexTest};
-use orrery_storage::{Direction, Reader, Scan};
+use orrery_storage::Scan;
 
+use super::docid_stream::{DocIdStream, Span};
 use super::docids::DocIds;
+use super::metrics::AccessKind;
 use super::page::PageRun;
 use super::prepare::steps;
-use super::seek::Seeker;
+use super::seek::{self, KeyRange, Seeker};
+use super::walk::{Layout, OrderedWalk};
+use crate::container::ContainerState;
 use crate::error::Error;
-use crate::layout::{family, keys, term};
+use crate::layout::{keys, term};
 use crate::partition::PartitionSnapshot;
 
-/// Up to so many items, sorting what matches beats walking an index in order.
-const FEW: usize = 2_000;
 /// Up to so many items of the wanted keys, reading all of them beats looking anything up.
 const FEW_OF_KEY: usize = 256;
+/// More keys than this are not listed.
+const MOST_OF_KEYS: usize = 100_000;
 /// Entries that one read of the store brings.
 const CHUNK: usize = 4_096;
 
@@ -30,22 +32,23 @@ pub enum Access {
     /// All items of the partition, in order of insertion.
     Scan,
     /// Only these, in order of insertion.
-    Chosen(DocIds),
+    Chosen(DocIdStream),
     /// In the order of an index.
     Ordered(OrderedWalk),
+    /// Nothing need be read: so many items count.
+    Counted(u64),
 }
 
-/// A walk along one index.
-#[derive(Debug)]
-pub struct OrderedWalk {
-    /// The start of all its entries.
-    pub prefix: Vec<u8>,
-    /// Where it begins and where it goes.
-    pub direction: Direction,
-    /// Items without an entry: they come first when ascending, last when descending.
-    pub missing: DocIds,
-    /// Items outside need not be read.
-    pub only: Option<DocIds>,
+impl Access {
+    /// Its name.
+    pub fn kind(&self) -> AccessKind {
+        match self {
+            Self::Scan => AccessKind::Scan,
+            Self::Chosen(_) => AccessKind::Chosen,
+            Self::Ordered(_) => AccessKind::Ordered,
+            Self::Counted(_) => AccessKind::Counted,
+        }
+    }
 }
 
 /// What was chosen, and what choosing cost.
@@ -58,79 +61,92 @@ pub struct Choice {
     pub narrowed: bool,
 }
 
+impl Choice {
+    fn found(access: Access, seeks: u64) -> Self {
+        let cost = QueryCost {
+            seeks,
+            ..QueryCost::default()
+        };
+        Self {
+            access,
+            cost,
+            narrowed: true,
+        }
+    }
+}
+
 /// Chooses for one page.
 pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice, Error> {
     let program = &run.prepared.program;
-    let nothing = |cost| Choice {
-        access: Access::Chosen(DocIds::default()),
-        cost,
-        narrowed: true,
-    };
     if !program.reads_items() || *program.filter() == IndexFilter::Nothing {
-        return Ok(nothing(QueryCost {
-            seeks: 1,
-            ..QueryCost::default()
-        }));
+        let nothing = DocIdStream::List(DocIds::default());
+        return Ok(Choice::found(Access::Chosen(nothing), 1));
     }
-    if let Some(docid) = by_id(run, snapshot)? {
-        let cost = QueryCost {
-            seeks: 1,
-            ..QueryCost::default()
-        };
-        let items = DocIds::new(docid.into_iter().collect());
-        return Ok(Choice {
-            access: Access::Chosen(items),
-            cost,
-            narrowed: true,
-        });
+    let counters = snapshot.counters()?;
+    if program.counts_items() && run.wanted.is_empty() && run.state.default_ttl().is_none() {
+        // Nothing is loaded, but the service counts entries (request units: section 4.2).
+        let mut choice = Choice::found(Access::Counted(counters.items), 1);
+        choice.cost.entries_scanned = counters.items;
+        return Ok(choice);
     }
-    let of_keys = of_keys(run, snapshot)?;
-    if let Some(items) = &of_keys
-        && items.len() <= FEW_OF_KEY
+    if let Some(found) = by_id(run, snapshot)? {
+        return Ok(Choice::found(Access::Chosen(DocIdStream::List(found)), 1));
+    }
+    let mut of_keys = of_keys(run, snapshot)?;
+    let in_partition = usize::try_from(counters.items).unwrap_or(usize::MAX);
+    if let Some(items) = &mut of_keys
+        && items.is_few(snapshot.reader(), FEW_OF_KEY)?
     {
-        let cost = QueryCost {
-            seeks: 1,
-            ..QueryCost::default()
-        };
-        return Ok(Choice {
-            access: Access::Chosen(items.clone()),
-            cost,
-            narrowed: false,
-        });
+        let items = of_keys.unwrap_or(DocIdStream::List(DocIds::default()));
+        let mut choice = Choice::found(Access::Chosen(items), 1);
+        choice.narrowed = false;
+        return Ok(choice);
     }
-    let in_partition = usize::try_from(run.partition.statistics().items).unwrap_or(usize::MAX);
-    let bound = of_keys.as_ref().map_or(in_partition, DocIds::len);
-    let mut seeker = Seeker {
-        reader: snapshot.reader(),
-        tree: run.state.index().tree(),
-        most_entries: (in_partition / 8).max(FEW) as u64,
-        cost: QueryCost::default(),
-    };
-    let usable = run.state.index().tree().is_enabled() && run.state.index_is_whole();
-    let found = if usable {
-        seeker.items(program.filter())?
+    // Items without entries, or a definition that changed under our hands: only a scan is right.
+    let usable = counters.unindexed == 0 && run.is_current();
+    let walk = if usable && program.is_ordered() {
+        ordered_walk(run)
     } else {
         None
+    };
+    let tuning = run.engine.tuning();
+    let few = tuning.sort_per_root.saturating_mul(in_partition.isqrt());
+    let few = few.max(tuning.sort_at_most);
+    let mut seeker = Seeker {
+        reader: snapshot.reader(),
+        state: run.state,
+        most_entries: match &walk {
+            Some(_) => few,
+            None => (in_partition / 8).max(few),
+        },
+        cost: QueryCost::default(),
+    };
+    let found = match (&walk, usable) {
+        (_, false) => None,
+        (Some((_, rest)), true) => seeker.items(rest)?,
+        (None, true) => seeker.items(program.filter())?,
     };
     let cost = seeker.cost;
     let narrowed = found.is_some();
     let items = match (found, of_keys) {
-        (Some(found), Some(of_keys)) => Some(found.intersect(&of_keys)),
+        (Some(found), Some(of_keys)) => Some(DocIdStream::All(vec![of_keys, found])),
         (found, of_keys) => found.or(of_keys),
     };
-    let few = items.as_ref().is_some_and(|items| items.len() <= FEW) || bound <= FEW;
-    if program.is_ordered()
-        && !few
-        && usable
-        && let Some(walk) = ordered_walk(run, snapshot, items.as_ref())?
-    {
-        return Ok(Choice {
-            access: Access::Ordered(walk),
-            cost,
-            narrowed,
-        });
-    }
-    let access = items.map_or(Access::Scan, Access::Chosen);
+    let access = match (walk, items) {
+        (Some((mut walk, _)), items) => match sortable(items, in_partition, few, snapshot)? {
+            Sortable::All => Access::Scan,
+            Sortable::These(items) => Access::Chosen(items),
+            // Sorting many is left only where the index cannot give their order.
+            Sortable::Many(items) => {
+                if walk.prepare(run, snapshot, &counters)? {
+                    Access::Ordered(walk)
+                } else {
+                    items.map_or(Access::Scan, Access::Chosen)
+                }
+            }
+        },
+        (None, items) => items.map_or(Access::Scan, Access::Chosen),
+    };
     Ok(Choice {
         access,
         cost,
@@ -138,8 +154,36 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
     })
 }
 
-/// The item of a full key and an id, where the query pins both.
-fn by_id(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<Option<DocId>>, Error> {
+/// Whether so few items are left that sorting them beats walking an index in order.
+enum Sortable {
+    /// All of the partition.
+    All,
+    These(DocIdStream),
+    Many(Option<DocIdStream>),
+}
+
+fn sortable(
+    items: Option<DocIdStream>,
+    in_partition: usize,
+    few: usize,
+    snapshot: &PartitionSnapshot,
+) -> Result<Sortable, Error> {
+    let Some(mut items) = items else {
+        return Ok(if in_partition <= few {
+            Sortable::All
+        } else {
+            Sortable::Many(None)
+        });
+    };
+    let list = items.take(snapshot.reader(), None, few.saturating_add(1))?;
+    if list.len() <= few {
+        return Ok(Sortable::These(DocIdStream::List(DocIds::new(list))));
+    }
+    Ok(Sortable::Many(Some(items)))
+}
+
+/// The item of a full key and an id, or nothing, where the query pins both.
+fn by_id(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<DocIds>, Error> {
     let [key] = run.keys else {
         return Ok(None);
     };
@@ -148,7 +192,8 @@ fn by_id(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<Optio
     else {
         return Ok(None);
     };
-    snapshot.docid(&definition.effective(key), id).map(Some)
+    let docid = snapshot.docid(&definition.effective(key), id)?;
+    Ok(Some(DocIds::new(docid.into_iter().collect())))
 }
 
 fn pinned_id(filter: &IndexFilter) -> Option<&str> {
@@ -163,10 +208,23 @@ fn pinned_id(filter: &IndexFilter) -> Option<&str> {
 
 /// The items of the wanted part of the key space; `None` when that is the whole partition, or
 /// too much of it for a list.
-fn of_keys(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<DocIds>, Error> {
-    const MOST: usize = 100_000;
+fn of_keys(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<DocIdStream>, Error> {
+    let definition = run.state.key_definition();
     if run.wanted.is_empty() {
         return Ok(None);
+    }
+    if !run.keys.is_empty() && run.keys.iter().all(|key| definition.is_full(key)) {
+        // Only those that the target covers too.
+        let inside = |key: &&_| {
+            let space = definition.prefix_range(key);
+            run.wanted.iter().any(|wanted| wanted.overlaps(&space))
+        };
+        let span = |key| DocIdStream::Span(Span::new(keys::key_prefix(&definition.effective(key))));
+        let mut spans: Vec<DocIdStream> = run.keys.iter().filter(inside).map(span).collect();
+        return Ok(match spans.len() {
+            1 => spans.pop(),
+            _ => Some(DocIdStream::any(spans)),
+        });
     }
     let mut found = Vec::new();
     for range in &run.wanted {
@@ -178,7 +236,7 @@ fn of_keys(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<Doc
                 let (_, docid) = keys::parts_of_key(&row.key).ok_or(Error::Damaged("key entry"))?;
                 found.push(docid);
             }
-            if found.len() > MOST {
+            if found.len() > MOST_OF_KEYS {
                 return Ok(None);
             }
             match page.resume {
@@ -187,72 +245,88 @@ fn of_keys(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<Doc
             }
         }
     }
-    Ok(Some(DocIds::new(found)))
+    Ok(Some(DocIdStream::List(DocIds::new(found))))
 }
 
-/// The walk that gives the rows in the order of ORDER BY, if an index does.
-fn ordered_walk(
-    run: &PageRun<'_>,
-    snapshot: &PartitionSnapshot,
-    items: Option<&DocIds>,
-) -> Result<Option<OrderedWalk>, Error> {
-    let tree = run.state.index().tree();
-    let Some(order) = run.prepared.program.order_keys() else {
-        return Ok(None);
-    };
-    let only = items.cloned();
+/// The walk that gives the rows in the order of ORDER BY, if an index does, and what WHERE says
+/// beyond the entries that it passes.
+fn ordered_walk(run: &PageRun<'_>) -> Option<(OrderedWalk, IndexFilter)> {
+    let program = &run.prepared.program;
+    let order = program.order_keys()?;
     if let [(path, descending)] = order {
         let steps = steps(path);
-        if path.contains(&IndexStep::AnyElement) || !tree.coverage(&steps).scalars {
-            return Ok(None);
+        let coverage = run.state.coverage(&steps);
+        if path.is_empty() || path.contains(&IndexStep::AnyElement) || !coverage.scalars {
+            return None;
         }
         let prefix = term::path_prefix(PathHash::of(&steps));
-        // Arrays and objects have entries without their content: no order.
-        if has_entries_from(snapshot.reader(), &prefix, Tag::Array)? {
-            return Ok(None);
+        let (range, rest) = narrowed(program.filter(), path, &prefix);
+        let is_defined = range.is_some() || implies_defined(program.filter(), path);
+        let layout = Layout::Single {
+            path: steps,
+            nodes: coverage.nodes,
+            is_defined,
+        };
+        let mut walk = OrderedWalk::new(prefix, layout, *descending);
+        if let Some(range) = range {
+            walk.range = range;
         }
-        let missing = if implies_defined(run.prepared.program.filter(), path) {
-            DocIds::default()
-        } else {
-            missing(run, snapshot, &prefix)?
-        };
-        let direction = if *descending {
-            Direction::Backward
-        } else {
-            Direction::Forward
-        };
-        return Ok(Some(OrderedWalk {
-            prefix,
-            direction,
-            missing,
-            only,
-        }));
+        return Some((walk, rest));
     }
-    let Some((composite, flipped)) = composite_for(tree, order) else {
-        return Ok(None);
+    let (composite, flipped) = composite_for(run.state, order)?;
+    let descending = composite.paths.iter().map(|path| path.descending);
+    let layout = Layout::Composite {
+        descending: descending.collect(),
     };
-    let direction = if flipped {
-        Direction::Backward
-    } else {
-        Direction::Forward
+    let walk = OrderedWalk::new(term::path_prefix(composite.hash), layout, flipped);
+    Some((walk, program.filter().clone()))
+}
+
+/// The entries of a path that WHERE leaves, and the rest of WHERE.
+fn narrowed(
+    filter: &IndexFilter,
+    path: &[IndexStep],
+    prefix: &[u8],
+) -> (Option<KeyRange>, IndexFilter) {
+    let range_of = |filter: &IndexFilter| match filter {
+        IndexFilter::Path(
+            own,
+            test @ (IndexTest::Equal(_) | IndexTest::Range(..) | IndexTest::StartsWith(_)),
+        ) if own == path => seek::ranges(prefix, test).into_iter().next(),
+        _ => None,
     };
-    let prefix = term::path_prefix(composite.hash);
-    Ok(Some(OrderedWalk {
-        prefix,
-        direction,
-        missing: DocIds::default(),
-        only,
-    }))
+    if let Some(range) = range_of(filter) {
+        return (Some(range), IndexFilter::All);
+    }
+    if let IndexFilter::And(branches) = filter
+        && let Some((at, range)) = branches
+            .iter()
+            .enumerate()
+            .find_map(|(at, branch)| Some((at, range_of(branch)?)))
+    {
+        let mut rest = branches.clone();
+        rest.remove(at);
+        return (Some(range), IndexFilter::and(rest));
+    }
+    (None, filter.clone())
 }
 
 /// The composite index of exactly these paths in this order, all directions as asked or all the
 /// other way round (query language: section 11).
-pub fn composite_for<'t>(
-    tree: &'t IndexTree,
+pub fn composite_for<'s>(
+    state: &'s ContainerState,
     order: &[(Vec<IndexStep>, bool)],
-) -> Option<(&'t Composite, bool)> {
+) -> Option<(&'s Composite, bool)> {
+    find_composite(state.composites(), order)
+}
+
+/// [`composite_for`] among some.
+pub fn find_composite<'s>(
+    mut composites: impl Iterator<Item = &'s Composite>,
+    order: &[(Vec<IndexStep>, bool)],
+) -> Option<(&'s Composite, bool)> {
     let same_path = |own: &CompositePath, path: &[IndexStep]| own.path.steps() == steps(path);
-    tree.composites().iter().find_map(|composite| {
+    composites.find_map(|composite| {
         if composite.paths.len() != order.len() {
             return None;
         }
@@ -279,47 +353,5 @@ fn implies_defined(filter: &IndexFilter, path: &[IndexStep]) -> bool {
         IndexFilter::Or(branches) => branches.iter().all(|branch| implies_defined(branch, path)),
         IndexFilter::Nothing => true,
         IndexFilter::All => false,
-    }
-}
-
-fn has_entries_from(reader: &dyn Reader, prefix: &[u8], tag: Tag) -> Result<bool, Error> {
-    let mut from = prefix.to_vec();
-    from.push(tag as u8);
-    let scan = Scan::range(from, orrery_storage::scan::prefix_end(prefix)).max_rows(1);
-    Ok(!reader.scan(&scan)?.rows.is_empty())
-}
-
-/// The items without an entry in an index.
-fn missing(
-    run: &PageRun<'_>,
-    snapshot: &PartitionSnapshot,
-    prefix: &[u8],
-) -> Result<DocIds, Error> {
-    let docid_of_term = |key: &[u8]| term::parts(key).map(|(_, docid)| docid);
-    let with = all_docids(snapshot.reader(), Scan::prefix(prefix), docid_of_term)?;
-    if with.len() as u64 == run.partition.statistics().items {
-        return Ok(DocIds::default());
-    }
-    let docid_of_key = |key: &[u8]| keys::parts_of_key(key).map(|(_, docid)| docid);
-    let all = all_docids(snapshot.reader(), Scan::prefix([family::KEY]), docid_of_key)?;
-    Ok(all.without(&with))
-}
-
-fn all_docids(
-    reader: &dyn Reader,
-    scan: Scan,
-    docid: impl Fn(&[u8]) -> Option<DocId>,
-) -> Result<DocIds, Error> {
-    let mut scan = scan.max_rows(CHUNK);
-    let mut found = Vec::new();
-    loop {
-        let page = reader.scan(&scan)?;
-        for row in &page.rows {
-            found.push(docid(&row.key).ok_or(Error::Damaged("index entry"))?);
-        }
-        match page.resume {
-            Some(key) => scan.resume = Some(key.to_vec()),
-            None => return Ok(DocIds::new(found)),
-        }
     }
 }

@@ -1,10 +1,12 @@
 //! Sets of items as sorted lists of docids.
 
+use std::sync::Arc;
+
 use orrery_model::ids::DocId;
 
-/// Items, in order of insertion, each once.
+/// Items, in order of insertion, each once. Cheap to clone.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct DocIds(Vec<DocId>);
+pub struct DocIds(Arc<[DocId]>);
 
 impl DocIds {
     /// Sorts a list.
@@ -13,7 +15,7 @@ impl DocIds {
             list.sort_unstable();
         }
         list.dedup();
-        Self(list)
+        Self(list.into())
     }
 
     /// How many.
@@ -21,26 +23,21 @@ impl DocIds {
         self.0.len()
     }
 
-    /// The items after one, in order; all without one.
-    pub fn after(&self, last: Option<DocId>) -> &[DocId] {
-        let start = last.map_or(0, |last| self.0.partition_point(|&docid| docid <= last));
+    /// The items in order.
+    pub fn iter(&self) -> impl Iterator<Item = DocId> {
+        self.0.iter().copied()
+    }
+
+    /// The items from one on.
+    pub fn from(&self, first: DocId) -> &[DocId] {
+        let start = self.0.partition_point(|&docid| docid < first);
         self.0.get(start..).unwrap_or_default()
     }
 
-    /// Those that are in both.
-    pub fn intersect(&self, other: &Self) -> Self {
-        let (few, many) = if self.len() <= other.len() {
-            (self, other)
-        } else {
-            (other, self)
-        };
-        Self(
-            few.0
-                .iter()
-                .filter(|docid| many.0.binary_search(docid).is_ok())
-                .copied()
-                .collect(),
-        )
+    /// The items before one, in order.
+    pub fn before(&self, end: DocId) -> &[DocId] {
+        let end = self.0.partition_point(|&docid| docid < end);
+        self.0.get(..end).unwrap_or_default()
     }
 
     /// Whether one is in it.
@@ -50,26 +47,7 @@ impl DocIds {
 
     /// Those that are not in the other.
     pub fn without(&self, other: &Self) -> Self {
-        Self(
-            self.0
-                .iter()
-                .filter(|docid| !other.contains(**docid))
-                .copied()
-                .collect(),
-        )
-    }
-
-    /// Those before one, from the last to the first; all without one.
-    pub fn before(&self, first: Option<DocId>) -> Vec<DocId> {
-        let end = first.map_or(self.0.len(), |first| {
-            self.0.partition_point(|&docid| docid < first)
-        });
-        self.0.iter().take(end).rev().copied().collect()
-    }
-
-    /// Those that are in either.
-    pub fn union(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
-        Self::new(self.0)
+        let rest = self.0.iter().filter(|docid| !other.contains(**docid));
+        Self(rest.copied().collect())
     }
 }

@@ -4,11 +4,27 @@ use std::fmt;
 
 use orrery_model::charge::QueryCost;
 
+/// How a page comes by its items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord)]
+pub enum AccessKind {
+    /// All of the partition.
+    #[default]
+    Scan,
+    /// Those that an index, or the list of a key's items, names.
+    Chosen,
+    /// Along an index, in the order of ORDER BY.
+    Ordered,
+    /// Not at all: the partition's counters answer.
+    Counted,
+}
+
 /// The work of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct QueryMetrics {
     /// Index look-ups, items and bytes.
     pub cost: QueryCost,
+    /// How the items were come by.
+    pub access: AccessKind,
     /// Items read that no row came from are what an index would have saved.
     pub items_matched: u64,
     /// Microseconds for all of it.

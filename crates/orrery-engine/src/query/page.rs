@@ -1,21 +1,25 @@
 //! One page of a query in one partition: items in, rows out, until the page is full.
 
+use std::sync::Arc;
+
 use orrery_model::charge::{self, QueryCost};
 use orrery_model::epk::EpkRange;
-use orrery_model::ids::DocId;
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::rid::ResourceId;
-use orrery_sql::pipeline::{ExecutionError, Flow, Item, PageLimits, Pipeline, ResumeFilter};
+use orrery_sql::pipeline::{
+    ExecutionError, Flow, Item, PageLimits, Pipeline, ResumeFilter, SortPlace,
+};
 
 use super::QueryPage;
 use super::access::{self, Access};
-use super::metrics::QueryMetrics;
+use super::metrics::{AccessKind, QueryMetrics};
 use super::position::QueryPosition;
 use super::prepare::Prepared;
-use super::source::{Fetched, Source};
+use super::source::{Fetched, Source, Start};
+use super::walk::Ground;
 use crate::answer::{Answer, Meta};
 use crate::catalog::feeds::QuerySpec;
-use crate::container::ContainerState;
+use crate::container::{Container, ContainerState};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::partition::{Partition, StoredItem};
@@ -29,8 +33,10 @@ const MEMORY: usize = 256 << 20;
 pub struct PageRun<'a> {
     /// The engine.
     pub engine: &'a Engine,
-    /// The container's definition.
-    pub state: &'a ContainerState,
+    /// The container.
+    pub container: &'a Container,
+    /// Its definition, from before the snapshot.
+    pub state: &'a Arc<ContainerState>,
     /// The query.
     pub prepared: &'a Prepared,
     /// Where it runs.
@@ -75,35 +81,61 @@ impl PageRun<'_> {
         let clock = self.engine.clock();
         let started = clock.now_us();
         let snapshot = self.partition.snapshot(&**self.engine.store())?;
-        let choice = access::choose(self, &snapshot)?;
+        let snapshot = &snapshot;
+        let ground = Ground {
+            run: self,
+            snapshot,
+        };
+        let choice = access::choose(self, snapshot)?;
         let index_us = clock.now_us().saturating_sub(started);
         let state = start
             .as_ref()
             .map(|start| start.state.as_slice())
             .filter(|state| !state.is_empty());
-        let is_sorted = matches!(choice.access, Access::Ordered(_));
-        let mut pipeline = Pipeline::new(
-            &self.prepared.program,
-            self.limits(),
-            is_sorted,
-            state,
-            resume_filter(spec)?,
-        )
-        .map_err(refused)?;
+        let is_walk = matches!(choice.access, Access::Ordered(_));
+        let program = &self.prepared.program;
+        let limits = self.limits();
+        let resume = resume_filter(spec)?;
+        let mut pipeline =
+            Pipeline::new(program, limits, is_walk, state, resume).map_err(refused)?;
         let mut filling = Filling {
             run: self,
             now: clock.now_seconds(),
             cost: choice.cost,
             page: QueryPage::default(),
-            position: None,
+            last: None,
         };
         let deadline =
             started.saturating_add(self.engine.limits().execution_ms.saturating_mul(1_000));
-        let scans = matches!(choice.access, Access::Scan);
-        let start = start.filter(|_| !pipeline.restarts());
-        let mut source = Source::new(choice.access, start.as_ref());
+        let kind = choice.access.kind();
+        let scans = kind == AccessKind::Scan;
+        if let Access::Counted(items) = choice.access {
+            pipeline.count_items(items);
+        }
+        let restarts = pipeline.restarts();
+        let place = state.filter(|_| is_walk && !restarts);
+        let place = place.and_then(SortPlace::of_state);
+        let position = start.as_ref().filter(|_| !restarts && !is_walk);
+        if let Some(place) = &place {
+            pipeline.resume_inside(place.doc());
+        } else if let Some(docid) = position.and_then(|start| start.after) {
+            pipeline.resume_inside(docid.0);
+        }
+        let begin = Start {
+            position,
+            place: place.as_ref(),
+            rows: if restarts {
+                u64::MAX
+            } else {
+                program
+                    .row_limit()
+                    .unwrap_or(u64::MAX)
+                    .min(limits.rows as u64)
+            },
+        };
+        let mut source = Source::new(choice.access, &begin, ground)?;
         let flow = loop {
-            let chunk = source.next(&snapshot)?;
+            let chunk = source.next(ground)?;
             if chunk.is_empty() {
                 break pipeline.finish().map_err(refused)?;
             }
@@ -112,18 +144,22 @@ impl PageRun<'_> {
             if flow != Flow::More {
                 break flow;
             }
-            if !pipeline.restarts() && clock.now_us() >= deadline {
+            if !restarts && clock.now_us() >= deadline {
                 break Flow::PageFull;
             }
         };
         filling.take(&mut pipeline);
         if matches!(flow, Flow::PageFull | Flow::PageFullInside) {
-            let mut position = filling
-                .position
-                .take()
-                .filter(|_| !pipeline.restarts())
-                .unwrap_or_else(|| QueryPosition::start_of(self.partition.range().clone()));
-            position.again = flow == Flow::PageFullInside;
+            let is_inside = flow == Flow::PageFullInside;
+            let mut position = QueryPosition::start_of(self.partition.range().clone());
+            match &filling.last {
+                Some(last) if is_walk && !restarts => pipeline.stop_at(last.as_item(), is_inside),
+                Some(last) if !restarts => {
+                    position.after = Some(last.docid);
+                    position.again = is_inside;
+                }
+                _ => {}
+            }
             position.state = pipeline.resume_state();
             filling.page.continuation = Some(position.to_token());
         }
@@ -146,6 +182,7 @@ impl PageRun<'_> {
         let mut page = filling.page;
         page.metrics = QueryMetrics {
             cost,
+            access: kind,
             items_matched: counters.projected.min(cost.items_loaded),
             total_us: compile_us + clock.now_us().saturating_sub(started),
             compile_us,
@@ -158,6 +195,12 @@ impl PageRun<'_> {
             item_lsn: None,
         };
         Ok(Answer { value: page, meta })
+    }
+
+    /// Whether the definition is still the one that the page was planned by. If not, the snapshot
+    /// may hold items with index terms that nobody here knows of.
+    pub fn is_current(&self) -> bool {
+        Arc::ptr_eq(self.state, &self.container.state())
     }
 
     fn limits(&self) -> PageLimits {
@@ -193,8 +236,18 @@ struct Filling<'a> {
     now: u64,
     cost: QueryCost,
     page: QueryPage,
-    /// After the last item pushed.
-    position: Option<QueryPosition>,
+    /// The last item that was pushed.
+    last: Option<Fetched>,
+}
+
+impl Fetched {
+    fn as_item(&self) -> Item<'_> {
+        Item {
+            doc: self.docid.0,
+            text: self.item.json(),
+            system: None,
+        }
+    }
 }
 
 impl Filling<'_> {
@@ -203,38 +256,16 @@ impl Filling<'_> {
         for fetched in chunk {
             self.cost.items_loaded += 1;
             self.cost.bytes_loaded += fetched.item.json().len() as u64;
+            let mut flow = Flow::More;
             if fetched.item.is_live(self.now, default_ttl) && self.run.wants(&fetched.item) {
-                let item = Item {
-                    doc: fetched.docid.0,
-                    text: fetched.item.json(),
-                    system: None,
-                };
-                let flow = pipeline.push(item).map_err(refused)?;
-                if flow != Flow::More {
-                    self.passed(fetched.docid, fetched.entry);
-                    return Ok(flow);
-                }
+                flow = pipeline.push(fetched.as_item()).map_err(refused)?;
             }
-            self.passed(fetched.docid, fetched.entry);
+            self.last = Some(fetched);
+            if flow != Flow::More {
+                return Ok(flow);
+            }
         }
         Ok(Flow::More)
-    }
-
-    fn passed(&mut self, docid: DocId, entry: Vec<u8>) {
-        match &mut self.position {
-            Some(position) => {
-                position.after = Some(docid);
-                position.entry = entry;
-            }
-            None => {
-                let start = QueryPosition::start_of(self.run.partition.range().clone());
-                self.position = Some(QueryPosition {
-                    after: Some(docid),
-                    entry,
-                    ..start
-                });
-            }
-        }
     }
 
     fn take(&mut self, pipeline: &mut Pipeline<'_>) {

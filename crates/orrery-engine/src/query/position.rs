@@ -1,6 +1,6 @@
 //! Where the next page of a query goes on. Like the position of a feed it names key space and
 //! item, never a count within a range, so it stays right when the range splits; the state of the
-//! pipeline (rows that TOP and OFFSET have seen) travels with it.
+//! pipeline (rows that TOP and OFFSET have seen, the sort values of the last row) travels with it.
 
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::DocId;
@@ -12,12 +12,11 @@ use crate::error::Error;
 pub struct QueryPosition {
     /// The key space of the partition that is half done; what comes before it is done.
     pub space: EpkRange,
-    /// The last item that was pushed; `None` to push all from the first.
+    /// The last item that was pushed, where they come in order of insertion; `None` to push all
+    /// from the first, or from the place in the state.
     pub after: Option<DocId>,
     /// Push the last item again: it has rows left.
     pub again: bool,
-    /// The last index entry, where the rows come in the order of an index.
-    pub entry: Vec<u8>,
     /// The pipeline's own state; empty for a start.
     pub state: Vec<u8>,
 }
@@ -29,7 +28,6 @@ impl QueryPosition {
             space,
             after: None,
             again: false,
-            entry: Vec::new(),
             state: Vec::new(),
         }
     }
@@ -37,13 +35,12 @@ impl QueryPosition {
     /// The token's text, header-safe.
     pub fn to_token(&self) -> String {
         format!(
-            "1.q.{}.{}.{}.{}.{}.{}",
+            "1.q.{}.{}.{}.{}.{}",
             self.space.min.to_hex(),
             self.space.max.to_hex(),
             self.after
                 .map_or_else(String::new, |docid| format!("{:x}", docid.0)),
             if self.again { "a" } else { "" },
-            to_hex(&self.entry),
             to_hex(&self.state),
         )
     }
@@ -55,7 +52,7 @@ impl QueryPosition {
 
     fn read(token: &str) -> Option<Self> {
         let parts: Vec<&str> = token.split('.').collect();
-        let ["1", "q", min, max, after, again, entry, state] = parts.as_slice() else {
+        let ["1", "q", min, max, after, again, state] = parts.as_slice() else {
             return None;
         };
         let space = EpkRange::new(
@@ -75,7 +72,6 @@ impl QueryPosition {
             space,
             after,
             again,
-            entry: from_hex(entry)?,
             state: from_hex(state)?,
         };
         (!position.space.is_empty()).then_some(position)
@@ -107,7 +103,6 @@ mod tests {
             space: EpkRange::full(),
             after: Some(DocId(0xabc)),
             again: true,
-            entry: vec![0, 255],
             state: vec![1, 2, 3],
         };
         assert_eq!(
@@ -122,12 +117,12 @@ mod tests {
         for bad in [
             "",
             "1.q",
-            "1.q.......",
-            "2.q..FF....",
-            "1.q..FF.xyz...",
-            "1.q..FF...0.",
-            "1.q..FF.é...",
-            "1.q.FF.FF....",
+            "1.q......",
+            "2.q..FF...",
+            "1.q..FF.xyz..",
+            "1.q..FF...0",
+            "1.q..FF.é..",
+            "1.q.FF.FF...",
         ] {
             assert!(QueryPosition::parse(bad).is_err(), "{bad}");
         }

@@ -15,7 +15,7 @@ use orrery_sql::environment::{
 use orrery_sql::filter::IndexStep;
 use orrery_sql::plan::{Features, PlanContext, QueryPlan};
 use orrery_sql::program::Program;
-use orrery_sql::routing::{KeyFilter, key_filter, literal};
+use orrery_sql::routing::{KeyFilter, constant, key_filter};
 
 use crate::catalog::feeds::QuerySpec;
 use crate::container::ContainerState;
@@ -115,7 +115,7 @@ fn plan_of(
     environment: &Environment,
     features: Option<Features>,
 ) -> Result<QueryPlan, Error> {
-    let fold = |expr: &orrery_sql::ast::Expr| literal(expr, parameters);
+    let fold = |expr: &orrery_sql::ast::Expr| constant(expr, parameters, environment);
     let context = PlanContext {
         definition: Some(state.key_definition()),
         parameters,
@@ -130,7 +130,8 @@ fn plan_of(
 impl Prepared {
     /// The keys that WHERE pins; `None` when it pins none.
     pub fn keys(&self, state: &ContainerState) -> Option<Vec<PartitionKey>> {
-        let fold = |expr: &orrery_sql::ast::Expr| literal(expr, &self.parameters);
+        let fold =
+            |expr: &orrery_sql::ast::Expr| constant(expr, &self.parameters, &self.environment);
         match key_filter(&self.query, &fold, state.key_definition()) {
             KeyFilter::Unconstrained => None,
             KeyFilter::Contradictory => Some(Vec::new()),
@@ -172,7 +173,7 @@ impl Prepared {
                 ))
             }
             several => {
-                if super::access::composite_for(tree, several).is_some() {
+                if super::access::find_composite(tree.composites().iter(), several).is_some() {
                     return Ok(());
                 }
                 Err(Error::bad_request(

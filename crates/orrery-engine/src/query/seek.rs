@@ -7,106 +7,129 @@ use std::ops::Bound;
 
 use orrery_model::charge::QueryCost;
 use orrery_model::ids::DocId;
-use orrery_model::index::{IndexTree, PathHash, STRING_LIMIT};
+use orrery_model::index::{PathHash, STRING_LIMIT};
 use orrery_model::ordered::{self, Decoded, Tag};
 use orrery_model::value::Value;
 use orrery_sql::filter::{IndexFilter, IndexStep, IndexTest, TextScan};
 use orrery_storage::{Reader, Scan};
 
+use super::docid_stream::{self, DocIdStream};
 use super::docids::DocIds;
 use super::prepare::steps;
+use crate::container::ContainerState;
 use crate::error::Error;
 use crate::layout::term;
 
 /// Entries that one read of the store brings.
 const CHUNK: usize = 4_096;
+/// So few items are cheaper to load than to narrow further.
+const FEW: usize = 256;
+/// More constants than this are looked up once and listed.
+const MOST_SPANS: usize = 64;
 
 /// Index look-ups in one snapshot of a partition.
 pub struct Seeker<'a> {
     /// The snapshot.
     pub reader: &'a dyn Reader,
-    /// What is indexed.
-    pub tree: &'a IndexTree,
-    /// Entries that the whole look-up may bring; beyond that a scan of the items is cheaper.
-    pub most_entries: u64,
+    /// The container, which says what is indexed.
+    pub state: &'a ContainerState,
+    /// Entries that a look-up may list; beyond that a scan of the items is cheaper.
+    pub most_entries: usize,
     /// What was done.
     pub cost: QueryCost,
 }
 
 /// Entries between two keys, the second exclusive.
-struct Span {
-    from: Vec<u8>,
-    to: Option<Vec<u8>>,
+#[derive(Debug, Clone)]
+pub struct KeyRange {
+    /// The first.
+    pub from: Vec<u8>,
+    /// The end; `None` is the end of the part.
+    pub to: Option<Vec<u8>>,
 }
 
 impl Seeker<'_> {
     /// The items that may satisfy the filter; `None` when the index does not narrow them, or not
     /// enough to be worth it.
-    pub fn items(&mut self, filter: &IndexFilter) -> Result<Option<DocIds>, Error> {
+    pub fn items(&mut self, filter: &IndexFilter) -> Result<Option<DocIdStream>, Error> {
         match filter {
             IndexFilter::All => Ok(None),
-            IndexFilter::Nothing => Ok(Some(DocIds::default())),
+            IndexFilter::Nothing => Ok(Some(DocIdStream::List(DocIds::default()))),
             IndexFilter::Path(path, test) => self.path(path, test),
             IndexFilter::And(branches) => self.all(branches),
             IndexFilter::Or(branches) => {
-                let mut found = DocIds::default();
+                let mut streams = Vec::with_capacity(branches.len());
                 for branch in branches {
                     match self.items(branch)? {
-                        Some(items) => found = found.union(items),
+                        Some(stream) => streams.push(stream),
                         None => return Ok(None),
                     }
                 }
-                Ok(Some(found))
+                Ok(Some(DocIdStream::any(streams)))
             }
         }
     }
 
-    /// Branches in order of how much they narrow; once few items are left it is cheaper to load
-    /// them than to seek on.
-    fn all(&mut self, branches: &[IndexFilter]) -> Result<Option<DocIds>, Error> {
-        const FEW: usize = 64;
+    /// Branches in order of how much they narrow, until few items are left or the next one would
+    /// read more entries than it saves items.
+    fn all(&mut self, branches: &[IndexFilter]) -> Result<Option<DocIdStream>, Error> {
         let mut ordered: Vec<&IndexFilter> = branches.iter().collect();
         ordered.sort_by_key(|branch| selectivity(branch));
-        let mut found: Option<DocIds> = None;
+        let mut streams: Vec<DocIdStream> = Vec::new();
         for branch in ordered {
-            if found.as_ref().is_some_and(|found| found.len() <= FEW) {
+            if !streams.is_empty() && selectivity(branch) >= READS_A_PATH {
                 break;
             }
-            if let Some(items) = self.items(branch)? {
-                found = Some(match found {
-                    Some(found) => found.intersect(&items),
-                    None => items,
-                });
+            let Some(mut stream) = self.items(branch)? else {
+                continue;
+            };
+            let few = stream.is_few(self.reader, FEW)?;
+            streams.push(stream);
+            if few {
+                break;
             }
         }
-        Ok(found)
+        Ok(match streams.len() {
+            0 => None,
+            1 => streams.pop(),
+            _ => Some(DocIdStream::All(streams)),
+        })
     }
 
-    fn path(&mut self, path: &[IndexStep], test: &IndexTest) -> Result<Option<DocIds>, Error> {
+    fn path(&mut self, path: &[IndexStep], test: &IndexTest) -> Result<Option<DocIdStream>, Error> {
         let steps = steps(path);
-        let coverage = self.tree.coverage(&steps);
-        let covered = match test {
-            IndexTest::Defined => coverage.is_complete(),
-            _ => coverage.scalars,
-        };
-        if !covered {
+        if !is_covered(self.state, &steps, test) {
             return Ok(None);
         }
         let prefix = term::path_prefix(PathHash::of(&steps));
-        let mut found = Vec::new();
-        for span in spans(&prefix, test) {
-            self.cost.seeks += 1;
-            if !self.collect(span, test, prefix.len(), &mut found)? {
-                return Ok(None);
+        let span =
+            |value: &Value<'_>| DocIdStream::Span(docid_stream::Span::new(encoded(&prefix, value)));
+        match test {
+            IndexTest::Equal(value) => {
+                self.cost.seeks += 1;
+                Ok(Some(span(value)))
+            }
+            IndexTest::In(values) if values.len() <= MOST_SPANS => {
+                self.cost.seeks += values.len() as u64;
+                Ok(Some(DocIdStream::any(values.iter().map(span).collect())))
+            }
+            _ => {
+                let mut found = Vec::new();
+                for range in ranges(&prefix, test) {
+                    self.cost.seeks += 1;
+                    if !self.collect(range, test, prefix.len(), &mut found)? {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some(DocIdStream::List(DocIds::new(found))))
             }
         }
-        Ok(Some(DocIds::new(found)))
     }
 
-    /// Adds the items of a span; false when there are too many.
+    /// Adds the items of a range of entries; false when there are too many.
     fn collect(
         &mut self,
-        span: Span,
+        range: KeyRange,
         test: &IndexTest,
         value_at: usize,
         found: &mut Vec<DocId>,
@@ -115,7 +138,7 @@ impl Seeker<'_> {
             IndexTest::Scan(text) => Some(text),
             _ => None,
         };
-        let mut scan = Scan::range(span.from, span.to).max_rows(CHUNK);
+        let mut scan = Scan::range(range.from, range.to).max_rows(CHUNK);
         loop {
             let page = self.reader.scan(&scan)?;
             for row in &page.rows {
@@ -128,7 +151,7 @@ impl Seeker<'_> {
             if text.is_some() {
                 self.cost.entries_scanned += page.rows.len() as u64;
             }
-            if found.len() as u64 > self.most_entries {
+            if found.len() > self.most_entries {
                 return Ok(false);
             }
             match page.resume {
@@ -139,6 +162,22 @@ impl Seeker<'_> {
     }
 }
 
+/// Whether every item that passes the test has an entry that tells so.
+pub fn is_covered(
+    state: &ContainerState,
+    steps: &[orrery_model::path::Step],
+    test: &IndexTest,
+) -> bool {
+    let coverage = state.coverage(steps);
+    match test {
+        IndexTest::Defined => coverage.is_complete(),
+        _ => coverage.scalars,
+    }
+}
+
+/// From here on a look-up reads all entries of a path.
+const READS_A_PATH: u8 = 6;
+
 fn selectivity(filter: &IndexFilter) -> u8 {
     match filter {
         IndexFilter::Nothing => 0,
@@ -147,7 +186,7 @@ fn selectivity(filter: &IndexFilter) -> u8 {
         IndexFilter::Path(_, IndexTest::StartsWith(_)) => 3,
         IndexFilter::Path(_, IndexTest::Range(..)) => 4,
         IndexFilter::And(_) | IndexFilter::Or(_) => 5,
-        IndexFilter::Path(_, IndexTest::Scan(_)) => 6,
+        IndexFilter::Path(_, IndexTest::Scan(_)) => READS_A_PATH,
         IndexFilter::Path(_, IndexTest::Defined) => 7,
         IndexFilter::All => 8,
     }
@@ -163,7 +202,8 @@ fn may_match(text: &TextScan, value: &[u8]) -> bool {
     }
 }
 
-fn spans(prefix: &[u8], test: &IndexTest) -> Vec<Span> {
+/// The entries that a test concerns.
+pub fn ranges(prefix: &[u8], test: &IndexTest) -> Vec<KeyRange> {
     match test {
         IndexTest::Equal(value) => vec![equal(prefix, value)],
         IndexTest::In(values) => values.iter().map(|value| equal(prefix, value)).collect(),
@@ -180,30 +220,32 @@ fn encoded(prefix: &[u8], value: &Value<'_>) -> Vec<u8> {
     key
 }
 
-fn of_prefix(prefix: Vec<u8>) -> Span {
+fn of_prefix(prefix: Vec<u8>) -> KeyRange {
     let to = orrery_storage::scan::prefix_end(&prefix);
-    Span { from: prefix, to }
+    KeyRange { from: prefix, to }
 }
 
 // No encoding is a prefix of another, so these are the entries of just this value.
-fn equal(prefix: &[u8], value: &Value<'_>) -> Span {
+fn equal(prefix: &[u8], value: &Value<'_>) -> KeyRange {
     of_prefix(encoded(prefix, value))
 }
 
-fn of_tag(prefix: &[u8], tag: Tag) -> Span {
+fn of_tag(prefix: &[u8], tag: Tag) -> KeyRange {
     let mut from = prefix.to_vec();
     from.push(tag as u8);
     of_prefix(from)
 }
 
-fn starts_with(prefix: &[u8], text: &str) -> Span {
+fn starts_with(prefix: &[u8], text: &str) -> KeyRange {
     let mut from = prefix.to_vec();
-    let cut = text.floor_char_boundary(STRING_LIMIT);
-    ordered::encode_string_prefix(text.get(..cut).unwrap_or_default(), &mut from);
+    let is_end = |end: &usize| text.is_char_boundary(*end);
+    let cut = (0..=STRING_LIMIT.min(text.len())).rev().find(is_end);
+    let start = cut.and_then(|cut| text.get(..cut)).unwrap_or_default();
+    ordered::encode_string_prefix(start, &mut from);
     of_prefix(from)
 }
 
-fn range(prefix: &[u8], low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> Span {
+fn range(prefix: &[u8], low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> KeyRange {
     let after = |value: &Value<'_>| {
         let key = encoded(prefix, value);
         orrery_storage::scan::prefix_end(&key).unwrap_or(key)
@@ -239,5 +281,5 @@ fn range(prefix: &[u8], low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> Span
         Bound::Excluded(value) => Some(encoded(prefix, value)),
         Bound::Unbounded => orrery_storage::scan::prefix_end(&tagged(whole_type(low).1)),
     };
-    Span { from, to }
+    KeyRange { from, to }
 }

@@ -1,18 +1,19 @@
 //! Items for a page, chunk by chunk, in the order that its access promises.
 
 use orrery_model::ids::DocId;
-use orrery_storage::{Direction, Scan};
+use orrery_sql::pipeline::SortPlace;
+use orrery_storage::Direction;
 
-use super::access::{Access, OrderedWalk};
-use super::docids::DocIds;
+use super::access::Access;
+use super::docid_stream::DocIdStream;
 use super::position::QueryPosition;
+use super::walk::{Ground, Walk};
 use crate::error::Error;
-use crate::layout::term;
 use crate::partition::{PartitionSnapshot, StoredItem};
 
-/// Items of the first chunk; small, for queries that need few.
+/// Items of the first chunk at most; queries that need few get no more.
 const FIRST_CHUNK: usize = 16;
-/// Items of later chunks.
+/// Items of later chunks at most.
 const CHUNK: usize = 256;
 /// Most bytes that one chunk of a scan brings.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -23,8 +24,6 @@ pub struct Fetched {
     pub docid: DocId,
     /// Its bytes.
     pub item: StoredItem,
-    /// Its entry in the index that is walked, without the index's prefix; else empty.
-    pub entry: Vec<u8>,
 }
 
 /// Where the items come from.
@@ -34,191 +33,94 @@ pub struct Source {
 }
 
 enum Way {
-    Scan { after: Option<DocId>, is_done: bool },
-    Chosen { left: std::vec::IntoIter<DocId> },
-    Ordered(Walk),
+    Nothing,
+    Scan {
+        after: Option<DocId>,
+        is_done: bool,
+    },
+    Chosen {
+        items: DocIdStream,
+        after: Option<DocId>,
+        is_done: bool,
+    },
+    Ordered(Box<Walk>),
 }
 
-/// The rest of a walk along an index.
-struct Walk {
-    walk: OrderedWalk,
-    /// Items without an entry that are still to come.
-    missing: std::vec::IntoIter<DocId>,
-    scan: Option<Scan>,
+/// Where a source begins.
+pub struct Start<'s> {
+    /// The position of the page before, for items in order of insertion.
+    pub position: Option<&'s QueryPosition>,
+    /// The last row of the page before, for items in the order of an index.
+    pub place: Option<&'s SortPlace>,
+    /// Rows that are wanted.
+    pub rows: u64,
 }
 
 impl Source {
-    /// The items from a position on.
-    pub fn new(access: Access, start: Option<&QueryPosition>) -> Self {
-        let after = start.and_then(|start| match (start.after, start.again) {
+    /// The items from a start on.
+    pub fn new(access: Access, start: &Start<'_>, ground: Ground<'_>) -> Result<Self, Error> {
+        let after = start.position.and_then(|start| match start.after {
             // The docid before is at least not above, and the item itself comes again.
-            (Some(docid), true) => docid.0.checked_sub(1).map(DocId),
-            (after, _) => after,
+            Some(docid) if start.again => docid.0.checked_sub(1).map(DocId),
+            after => after,
         });
+        let is_done = false;
         let way = match access {
-            Access::Scan => Way::Scan {
-                after,
-                is_done: false,
-            },
+            Access::Counted(_) => Way::Nothing,
+            Access::Scan => Way::Scan { after, is_done },
             Access::Chosen(items) => Way::Chosen {
-                left: items.after(after).to_vec().into_iter(),
+                items,
+                after,
+                is_done,
             },
-            Access::Ordered(walk) => Way::Ordered(Walk::new(walk, start)),
+            Access::Ordered(walk) => Way::Ordered(Box::new(Walk::new(walk, start.place, ground)?)),
         };
-        Self {
-            way,
-            chunk: FIRST_CHUNK,
-        }
+        let chunk = usize::try_from(start.rows).unwrap_or(usize::MAX);
+        let chunk = chunk.clamp(1, FIRST_CHUNK);
+        Ok(Self { way, chunk })
     }
 
     /// The next chunk; empty at the end.
-    pub fn next(&mut self, snapshot: &PartitionSnapshot) -> Result<Vec<Fetched>, Error> {
-        let chunk = std::mem::replace(&mut self.chunk, CHUNK);
+    pub fn next(&mut self, ground: Ground<'_>) -> Result<Vec<Fetched>, Error> {
+        let chunk = self.chunk;
+        self.chunk = chunk.saturating_mul(2).min(CHUNK);
+        let snapshot = ground.snapshot;
         match &mut self.way {
-            Way::Scan { is_done: true, .. } => Ok(Vec::new()),
+            Way::Nothing | Way::Scan { is_done: true, .. } => Ok(Vec::new()),
             Way::Scan { after, is_done } => {
                 let page = snapshot.scan_items(*after, Direction::Forward, chunk, CHUNK_BYTES)?;
                 *is_done = page.resume.is_none();
                 *after = page.entries.last().map(|(docid, _)| *docid).or(*after);
-                let fetched = |(docid, item)| Fetched {
-                    docid,
-                    item,
-                    entry: Vec::new(),
-                };
+                let fetched = |(docid, item)| Fetched { docid, item };
                 Ok(page.entries.into_iter().map(fetched).collect())
             }
             // An index may name items that are gone by now: a chunk is empty only at the end.
-            Way::Chosen { left } => loop {
-                let docids: Vec<DocId> = left.by_ref().take(chunk).collect();
-                let fetched = fetch(snapshot, &docids, Vec::new())?;
-                if !fetched.is_empty() || docids.is_empty() {
-                    return Ok(fetched);
-                }
-            },
-            Way::Ordered(walk) => walk.next(snapshot, chunk),
-        }
-    }
-}
-
-fn fetch(
-    snapshot: &PartitionSnapshot,
-    docids: &[DocId],
-    entries: Vec<Vec<u8>>,
-) -> Result<Vec<Fetched>, Error> {
-    let items = snapshot.items(docids)?;
-    let entries = entries.into_iter().chain(std::iter::repeat_with(Vec::new));
-    let with = docids.iter().zip(items).zip(entries);
-    Ok(with
-        .filter_map(|((docid, item), entry)| {
-            Some(Fetched {
-                docid: *docid,
-                item: item?,
-                entry,
-            })
-        })
-        .collect())
-}
-
-impl Walk {
-    fn new(walk: OrderedWalk, start: Option<&QueryPosition>) -> Self {
-        let descending = walk.direction == Direction::Backward;
-        let to = orrery_storage::scan::prefix_end(&walk.prefix);
-        let mut scan = Scan::range(walk.prefix.clone(), to).max_rows(CHUNK);
-        scan.direction = walk.direction;
-        let from_start = |missing: &DocIds| {
-            if descending {
-                missing.before(None)
-            } else {
-                missing.after(None).to_vec()
-            }
-        };
-        let mut scan = Some(scan);
-        let missing = match start {
-            None => from_start(&walk.missing),
-            Some(start) if start.entry.is_empty() => {
-                let docid = start.after;
-                // Descending, the items without an entry are the last.
-                if descending {
-                    scan = None;
-                    let first =
-                        docid.map(|docid| DocId(docid.0.saturating_add(u64::from(start.again))));
-                    walk.missing.before(first)
-                } else {
-                    let last = docid.and_then(|docid| docid.0.checked_sub(u64::from(start.again)));
-                    walk.missing.after(last.map(DocId)).to_vec()
-                }
-            }
-            Some(start) => {
-                let key = [walk.prefix.as_slice(), &start.entry].concat();
-                if let Some(scan) = &mut scan {
-                    match (start.again, descending) {
-                        (false, _) => scan.resume = Some(key),
-                        (true, false) => scan.from = key,
-                        (true, true) => scan.to = Some([key.as_slice(), &[0]].concat()),
+            Way::Chosen {
+                items,
+                after,
+                is_done,
+            } => {
+                while !*is_done {
+                    let docids = items.take(snapshot.reader(), *after, chunk)?;
+                    *is_done = docids.len() < chunk;
+                    *after = docids.last().copied().or(*after);
+                    let fetched = fetch(snapshot, &docids)?;
+                    if !fetched.is_empty() {
+                        return Ok(fetched);
                     }
                 }
-                if descending {
-                    from_start(&walk.missing)
-                } else {
-                    Vec::new()
-                }
+                Ok(Vec::new())
             }
-        };
-        Self {
-            walk,
-            missing: missing.into_iter(),
-            scan,
+            Way::Ordered(walk) => walk.next(ground, chunk),
         }
     }
+}
 
-    fn next(&mut self, snapshot: &PartitionSnapshot, chunk: usize) -> Result<Vec<Fetched>, Error> {
-        loop {
-            let missing_now = self.walk.direction == Direction::Forward || self.scan.is_none();
-            if missing_now {
-                let docids: Vec<DocId> = self.missing.by_ref().take(chunk).collect();
-                let fetched = fetch(snapshot, &docids, Vec::new())?;
-                if !fetched.is_empty() {
-                    return Ok(fetched);
-                }
-                if !docids.is_empty() {
-                    continue;
-                }
-            }
-            let Some(scan) = &mut self.scan else {
-                return Ok(Vec::new());
-            };
-            scan.max_rows = chunk;
-            let page = snapshot.reader().scan(scan)?;
-            let mut docids = Vec::with_capacity(page.rows.len());
-            let mut entries = Vec::with_capacity(page.rows.len());
-            for row in &page.rows {
-                let (_, docid) = term::parts(&row.key).ok_or(Error::Damaged("index term"))?;
-                if self
-                    .walk
-                    .only
-                    .as_ref()
-                    .is_none_or(|only| only.contains(docid))
-                {
-                    docids.push(docid);
-                    entries.push(
-                        row.key
-                            .get(self.walk.prefix.len()..)
-                            .unwrap_or_default()
-                            .to_vec(),
-                    );
-                }
-            }
-            match page.resume {
-                Some(key) => scan.resume = Some(key.to_vec()),
-                None => self.scan = None,
-            }
-            let fetched = fetch(snapshot, &docids, entries)?;
-            if !fetched.is_empty() {
-                return Ok(fetched);
-            }
-            if self.scan.is_none() && self.missing.len() == 0 {
-                return Ok(Vec::new());
-            }
-        }
-    }
+/// Those of the items that are there.
+pub fn fetch(snapshot: &PartitionSnapshot, docids: &[DocId]) -> Result<Vec<Fetched>, Error> {
+    let items = snapshot.items(docids)?;
+    let with = docids.iter().zip(items);
+    Ok(with
+        .filter_map(|(&docid, item)| item.map(|item| Fetched { docid, item }))
+        .collect())
 }

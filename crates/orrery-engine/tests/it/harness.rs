@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use orrery_engine::page::{FeedPage, Page, Target};
+use orrery_engine::query::QueryTuning;
 use orrery_engine::read::{ReadOptions, ReadOutcome};
 use orrery_engine::write::{
     BatchKind, BatchOperation, Conditions, IndexingDirective, ItemOutcome, ItemRef, WriteKind,
@@ -72,6 +73,7 @@ pub struct World {
     pub engine: Engine,
     pub container: Arc<Container>,
     limits: Limits,
+    tuning: QueryTuning,
 }
 
 /// One second that tests start at.
@@ -88,8 +90,28 @@ impl World {
     }
 
     pub fn on(store: Arc<dyn Store>, definition: &str, ranges: u32, limits: Limits) -> Self {
+        Self::build(store, definition, ranges, limits, QueryTuning::default())
+    }
+
+    /// A world whose queries never sort what an index has in order.
+    pub fn without_sorting(definition: &str, ranges: u32) -> Self {
+        let tuning = QueryTuning {
+            sort_at_most: 0,
+            sort_per_root: 0,
+        };
+        let store = Arc::new(MemoryStore::new());
+        Self::build(store, definition, ranges, Limits::default(), tuning)
+    }
+
+    fn build(
+        store: Arc<dyn Store>,
+        definition: &str,
+        ranges: u32,
+        limits: Limits,
+        tuning: QueryTuning,
+    ) -> Self {
         let clock = clock();
-        let engine = open(&store, &clock, &limits).expect("an empty store opens");
+        let engine = open_tuned(&store, &clock, &limits, tuning).expect("an empty store opens");
         let draft = ContainerDraft {
             database: 7,
             number: 3,
@@ -106,6 +128,7 @@ impl World {
             engine,
             container,
             limits,
+            tuning,
         }
     }
 
@@ -117,9 +140,10 @@ impl World {
             engine,
             container,
             limits,
+            tuning,
         } = self;
         drop((engine, container));
-        let engine = open(&store, &clock, &limits).expect("the store opens again");
+        let engine = open_tuned(&store, &clock, &limits, tuning).expect("the store opens again");
         let container = engine
             .container_by_number(7, 3)
             .expect("the container is recorded");
@@ -129,6 +153,7 @@ impl World {
             engine,
             container,
             limits,
+            tuning,
         }
     }
 
@@ -235,9 +260,19 @@ pub fn open(
     clock: &Arc<TestClock>,
     limits: &Limits,
 ) -> Result<Engine, Error> {
+    open_tuned(store, clock, limits, QueryTuning::default())
+}
+
+fn open_tuned(
+    store: &Arc<dyn Store>,
+    clock: &Arc<TestClock>,
+    limits: &Limits,
+    tuning: QueryTuning,
+) -> Result<Engine, Error> {
     let config = EngineConfig {
         limits: limits.clone(),
         commit: CommitMode::Inline,
+        tuning,
         ..EngineConfig::default()
     };
     Engine::open(

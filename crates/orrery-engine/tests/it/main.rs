@@ -10,6 +10,7 @@ mod harness;
 mod index;
 mod items;
 mod keys;
+mod query;
 mod random;
 mod recovery;
 mod ttl;

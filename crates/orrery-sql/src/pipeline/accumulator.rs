@@ -125,6 +125,13 @@ impl Accumulator {
         0
     }
 
+    /// Takes so many defined values at once; only a count can.
+    pub(crate) fn count(&mut self, rows: u64) {
+        if let Self::Count(count) = self {
+            *count = count.saturating_add(rows);
+        }
+    }
+
     /// The result.
     pub(crate) fn finish(self) -> Value<'static> {
         match self {

@@ -82,6 +82,17 @@ impl Groups {
         place
     }
 
+    /// Adds so many rows to the counts of the one group without keys.
+    pub(crate) fn count(&mut self, rows: u64) {
+        for accumulator in self
+            .list
+            .iter_mut()
+            .flat_map(|group| &mut group.accumulators)
+        {
+            accumulator.count(rows);
+        }
+    }
+
     /// Bytes held, roughly.
     pub(crate) fn memory(&self) -> usize {
         self.memory

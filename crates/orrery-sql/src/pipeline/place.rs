@@ -5,9 +5,8 @@
 use super::Item;
 use super::sorter::compare_key;
 use crate::eval::item::ItemText;
-use crate::eval::{Binding, Frame, Run, eval};
 use crate::program::Program;
-use crate::program::node::SortKey;
+use crate::program::node::{Node, SortKey};
 use orrery_model::ordered::{self, Tag};
 use orrery_model::value::Value;
 use std::cmp::Ordering;
@@ -16,8 +15,6 @@ use std::cmp::Ordering;
 const STRING_LIMIT: usize = 1_024;
 /// More keys than any ORDER BY has.
 const MOST_KEYS: usize = 64;
-/// Evaluation steps for the sort keys of one item.
-const STEPS: u64 = 1_000_000;
 
 /// The last row of a page of sorted rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,12 +71,7 @@ impl SortPlace {
         self.standing_in(&program.order, keys, doc)
     }
 
-    pub(crate) fn standing_in(
-        &self,
-        order: &[SortKey],
-        keys: &[Value<'_>],
-        doc: u64,
-    ) -> Standing {
+    pub(crate) fn standing_in(&self, order: &[SortKey], keys: &[Value<'_>], doc: u64) -> Standing {
         let mut is_cut = false;
         for (key, (own, row)) in order.iter().zip(self.keys.iter().zip(keys)) {
             let row_key = encoded(row);
@@ -138,7 +130,9 @@ impl SortPlace {
             Some(u64::from_be_bytes(*number))
         };
         let (doc, rows, count) = (number()?, number()?, number()?);
-        let count = usize::try_from(count).ok().filter(|&count| count <= MOST_KEYS)?;
+        let count = usize::try_from(count)
+            .ok()
+            .filter(|&count| count <= MOST_KEYS)?;
         let mut keys = Vec::with_capacity(count);
         for _ in 0..count {
             let (length, rest) = bytes.split_first_chunk::<8>()?;
@@ -162,14 +156,14 @@ fn encoded(value: &Value<'_>) -> Vec<u8> {
 }
 
 impl Program {
-    /// The sort values of an item.
+    /// The sort values of an item, for a program whose [`Program::order_keys`] are paths of it.
     pub fn sort_values(&self, item: Item<'_>) -> Vec<Value<'static>> {
         let text = ItemText::new(item.text, item.system);
-        let frame = Frame::outermost(Binding::Item(&text));
-        let run = Run::new(&self.settings, STEPS);
-        let keys = self.order.iter();
-        keys.map(|key| eval(&key.node, &frame, &run).into_owned())
-            .collect()
+        let value = |key: &SortKey| match &key.node {
+            Node::Path(_, steps) => text.path(steps).into_owned(),
+            _ => Value::Undefined,
+        };
+        self.order.iter().map(value).collect()
     }
 
     /// The order of two documents by their sort values, then by their numbers.

@@ -1,8 +1,8 @@
 //! What happens to a row once its bindings are made.
 
 use super::groups::Groups;
-use super::ranking::RankingState;
 use super::place::{SortPlace, Standing};
+use super::ranking::RankingState;
 use super::resume::{ResumeFilter, State};
 use super::sorter::{Entry, Sorter};
 use super::{Counters, ExecutionError, Flow, PageLimits};
@@ -87,18 +87,27 @@ impl<'p> Sink<'p> {
         let mut start = None;
         let (state, skip_inside, skip_rows) = match state {
             Some(mut state) if restarts => {
-                start = state.place.take().filter(|_| sorts && !grouped && !distinct);
-                match &start {
-                    Some(_) => (State { inside: 0, ..state }, 0, 0),
-                    None => {
-                        let taken = state.taken;
-                        (State { taken, ..fresh }, 0, taken)
-                    }
+                start = state
+                    .place
+                    .take()
+                    .filter(|_| sorts && !grouped && !distinct);
+                if start.is_some() {
+                    (State { inside: 0, ..state }, 0, 0)
+                } else {
+                    let taken = state.taken;
+                    (State { taken, ..fresh }, 0, taken)
                 }
             }
             Some(state) => {
                 let inside = state.inside;
-                (State { place: None, ..state }, inside, 0)
+                (
+                    State {
+                        place: None,
+                        ..state
+                    },
+                    inside,
+                    0,
+                )
             }
             None => (fresh, 0, 0),
         };
@@ -454,7 +463,7 @@ impl<'p> Sink<'p> {
             .into_iter()
             .chain(sorter.finish())
             .filter(|entry| !distinct || seen.insert(entry.hash));
-        // The last row that was delivered.
+        // The last row that was dealt with.
         let mut last = start.map(|start| (Vec::new(), start.doc(), start.rows()));
         let mut flow = Flow::Done;
         for entry in entries {
@@ -465,15 +474,12 @@ impl<'p> Sink<'p> {
                 flow = Flow::PageFull;
                 break;
             }
-            let taken = self.state.taken;
+            let rows = match last {
+                Some((_, doc, rows)) if doc == entry.doc => rows.saturating_add(1),
+                _ => 1,
+            };
+            last = Some((entry.keys, entry.doc, rows));
             let _ = self.deliver(entry.row);
-            if self.state.taken > taken {
-                let rows = match last {
-                    Some((_, doc, rows)) if doc == entry.doc => rows.saturating_add(1),
-                    _ => 1,
-                };
-                last = Some((entry.keys, entry.doc, rows));
-            }
         }
         if let Some((keys, doc, rows)) = last.filter(|_| flow == Flow::PageFull && !distinct) {
             self.state.inside = rows;

@@ -12,7 +12,7 @@ use orrery_storage::StoredBytes;
 
 use super::Transaction;
 use crate::error::Error;
-use crate::layout::entries::{ChangeEntry, HistoryEntry, HistoryKind};
+use crate::layout::entries::{ChangeEntry, Counters, HistoryEntry, HistoryKind};
 use crate::layout::keys::{self, Ordinal};
 use crate::layout::record::{self, Header, ItemTag};
 use crate::layout::term;
@@ -99,6 +99,7 @@ impl Transaction<'_> {
         let counters = &mut overlay.counters;
         counters.item_bytes = (counters.item_bytes + value.len() as u64).saturating_sub(old_value);
         counters.index_bytes = (counters.index_bytes + index_bytes).saturating_sub(old_index);
+        count_unindexed(counters, Some(&item.terms), old.map(|old| &old.terms));
         overlay.resize(epk, size as i64 - (old_value + old_index) as i64);
         Ok(ItemBody::new(value, offset, header.tag))
     }
@@ -189,6 +190,7 @@ impl Transaction<'_> {
         counters.items = counters.items.saturating_sub(1);
         counters.item_bytes = counters.item_bytes.saturating_sub(value_bytes);
         counters.index_bytes = counters.index_bytes.saturating_sub(index_bytes);
+        count_unindexed(counters, None, Some(&old.terms));
         overlay.resize(epk.as_bytes(), -((value_bytes + index_bytes) as i64));
     }
 
@@ -242,6 +244,7 @@ impl Transaction<'_> {
             .put(&keys::key(&epk, docid), &size.to_be_bytes());
         let counters = &mut overlay.counters;
         counters.index_bytes = (counters.index_bytes + after).saturating_sub(before);
+        count_unindexed(counters, Some(&terms), Some(&old.terms));
         overlay.resize(epk.as_bytes(), after as i64 - before as i64);
         Ok(true)
     }
@@ -277,6 +280,12 @@ impl Old {
     fn sizes(&self) -> (u64, u64) {
         (self.stored.stored_bytes(), index_bytes(&self.terms))
     }
+}
+
+/// Keeps count of the items that no index finds.
+fn count_unindexed(counters: &mut Counters, new: Option<&Terms>, old: Option<&Terms>) {
+    let is_bare = |terms: Option<&Terms>| u64::from(terms.is_some_and(Terms::is_empty));
+    counters.unindexed = (counters.unindexed + is_bare(new)).saturating_sub(is_bare(old));
 }
 
 /// Bytes of the keys of all terms of an item.

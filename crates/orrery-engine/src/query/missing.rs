@@ -1,0 +1,215 @@
+//! Items that lack a path: an index has no entries for them, but ORDER BY returns them.
+//!
+//! Finding them takes a look at all entries of the path. The list is kept with the partition and
+//! brought up to date from the change feed, so that pages and queries after the first one look
+//! only at what has changed since.
+
+use orrery_model::ids::{DocId, Lsn};
+use orrery_model::json;
+use orrery_model::path::Step;
+use orrery_storage::{Reader, Scan};
+
+use super::docids::DocIds;
+use super::page::PageRun;
+use super::source::fetch;
+use crate::error::Error;
+use crate::layout::entries::{ChangeEntry, Counters};
+use crate::layout::{family, keys, term};
+use crate::partition::{PartitionSnapshot, StoredItem};
+
+/// Entries that one read of the store brings.
+const CHUNK: usize = 4_096;
+/// Items that are in memory at a time.
+const ITEM_CHUNK: usize = 128;
+/// With more changes than this the list is made anew.
+const MOST_CHANGES: usize = 10_000;
+/// More items without an entry are not looked at one by one.
+const MOST_CHECKED: usize = 10_000;
+/// Paths that are remembered.
+const MOST_PATHS: usize = 16;
+/// Items on all lists that are remembered.
+const MOST_REMEMBERED: usize = 1 << 20;
+
+/// What is known of some paths of a partition, the last used first.
+#[derive(Debug, Default)]
+pub struct MissingCache {
+    lists: Vec<Known>,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    /// The start of the path's entries.
+    prefix: Vec<u8>,
+    /// The position as of which the list is right.
+    lsn: Lsn,
+    items: DocIds,
+}
+
+impl MissingCache {
+    fn get(&self, prefix: &[u8]) -> Option<&Known> {
+        self.lists.iter().find(|known| known.prefix == prefix)
+    }
+
+    fn put(&mut self, new: Known) {
+        self.lists.retain(|known| known.prefix != new.prefix);
+        self.lists.insert(0, new);
+        self.lists.truncate(MOST_PATHS);
+        let mut total = 0;
+        self.lists.retain(|known| {
+            total += known.items.len();
+            total <= MOST_REMEMBERED
+        });
+    }
+}
+
+/// The items that lack a path; maybe also some that are gone. `None` when items have arrays or
+/// objects there that no entry tells of, or when telling would take too long.
+pub fn find(
+    run: &PageRun<'_>,
+    snapshot: &PartitionSnapshot,
+    prefix: &[u8],
+    path: &[Step],
+    nodes: bool,
+    counters: &Counters,
+) -> Result<Option<DocIds>, Error> {
+    if let [Step::Property(name)] = path
+        && (name == "id" || name == "_ts")
+    {
+        return Ok(Some(DocIds::default()));
+    }
+    let lsn = snapshot.lsn();
+    let known = run.partition.missing_cache().get(prefix).cloned();
+    let items = match known.filter(|known| known.lsn <= lsn) {
+        Some(known) => match bring_up_to_date(snapshot, &known, path, nodes)? {
+            Progress::Items(items) => Some(items),
+            Progress::OutOfOrder => return Ok(None),
+            Progress::TooMany => find_all(snapshot, prefix, path, nodes, counters)?,
+        },
+        None => find_all(snapshot, prefix, path, nodes, counters)?,
+    };
+    if let Some(items) = &items {
+        let prefix = prefix.to_vec();
+        let items = items.clone();
+        run.partition
+            .missing_cache()
+            .put(Known { prefix, lsn, items });
+    }
+    Ok(items)
+}
+
+enum Progress {
+    Items(DocIds),
+    /// An array or object has come that no entry may tell of.
+    OutOfOrder,
+    TooMany,
+}
+
+fn bring_up_to_date(
+    snapshot: &PartitionSnapshot,
+    known: &Known,
+    path: &[Step],
+    nodes: bool,
+) -> Result<Progress, Error> {
+    if known.lsn == snapshot.lsn() {
+        return Ok(Progress::Items(known.items.clone()));
+    }
+    let from = keys::change(Lsn(known.lsn.0.saturating_add(1)), 0);
+    let end = keys::family_end(family::CHANGE);
+    let changes = Scan::range(from, Some(end)).max_rows(MOST_CHANGES);
+    let page = snapshot.reader().scan(&changes)?;
+    if page.resume.is_some() {
+        return Ok(Progress::TooMany);
+    }
+    let mut changed = Vec::with_capacity(page.rows.len());
+    for row in &page.rows {
+        changed.push(ChangeEntry::decode(&row.value)?.docid);
+    }
+    let changed = DocIds::new(changed);
+    let mut items: Vec<DocId> = known.items.without(&changed).iter().collect();
+    let changed: Vec<DocId> = changed.iter().collect();
+    for docids in changed.chunks(ITEM_CHUNK) {
+        for fetched in fetch(snapshot, docids)? {
+            match at_path(&fetched.item, path) {
+                At::Nothing => items.push(fetched.docid),
+                At::Node if !nodes => return Ok(Progress::OutOfOrder),
+                At::Scalar | At::Node => {}
+            }
+        }
+    }
+    Ok(Progress::Items(DocIds::new(items)))
+}
+
+fn find_all(
+    snapshot: &PartitionSnapshot,
+    prefix: &[u8],
+    path: &[Step],
+    nodes: bool,
+    counters: &Counters,
+) -> Result<Option<DocIds>, Error> {
+    let docid_of_term = |key: &[u8]| term::parts(key).map(|(_, docid)| docid);
+    let with = all_docids(snapshot.reader(), Scan::prefix(prefix), docid_of_term)?;
+    if with.len() as u64 == counters.items {
+        return Ok(Some(DocIds::default()));
+    }
+    let docid_of_key = |key: &[u8]| keys::parts_of_key(key).map(|(_, docid)| docid);
+    let all = all_docids(snapshot.reader(), Scan::prefix([family::KEY]), docid_of_key)?;
+    let without = all.without(&with);
+    if nodes {
+        return Ok(Some(without));
+    }
+    if without.len() > MOST_CHECKED {
+        return Ok(None);
+    }
+    for docids in without.from(DocId(0)).chunks(ITEM_CHUNK) {
+        for fetched in fetch(snapshot, docids)? {
+            if at_path(&fetched.item, path) != At::Nothing {
+                return Ok(None);
+            }
+        }
+    }
+    Ok(Some(without))
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum At {
+    Nothing,
+    Scalar,
+    Node,
+}
+
+/// What an item has at a path of properties.
+fn at_path(item: &StoredItem, path: &[Step]) -> At {
+    let mut text = item.json();
+    for step in path {
+        let Step::Property(name) = step else {
+            return At::Nothing;
+        };
+        match json::member_slice(text, name) {
+            Some(inner) => text = inner,
+            None => return At::Nothing,
+        }
+    }
+    match text.first() {
+        Some(b'[' | b'{') => At::Node,
+        _ => At::Scalar,
+    }
+}
+
+fn all_docids(
+    reader: &dyn Reader,
+    scan: Scan,
+    docid: impl Fn(&[u8]) -> Option<DocId>,
+) -> Result<DocIds, Error> {
+    let mut scan = scan.max_rows(CHUNK);
+    let mut found = Vec::new();
+    loop {
+        let page = reader.scan(&scan)?;
+        for row in &page.rows {
+            found.push(docid(&row.key).ok_or(Error::Damaged("index entry"))?);
+        }
+        match page.resume {
+            Some(key) => scan.resume = Some(key.to_vec()),
+            None => return Ok(DocIds::new(found)),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Queries over items: the same rows whatever way they are come by.
+
+mod asking;
+mod differential;
+mod making;
