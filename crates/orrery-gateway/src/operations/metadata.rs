@@ -6,14 +6,14 @@ mod offers;
 mod permissions;
 
 use http::StatusCode;
-use orrery_engine::Answer;
 use orrery_engine::catalog::{MetadataOptions, QuerySpec, Resource, ResourceFeed, ResourceOutcome};
+use orrery_engine::{Answer, Error};
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 
 use super::{Exchange, blocking, envelope, path_header};
 use crate::request::{Operation, QueryBody, RequestHeaders};
 use crate::respond::errors::{GatewayError, Problem};
-use crate::respond::{Owner, Reply};
+use crate::respond::{Owner, Reply, names};
 
 /// Runs an operation on a metadata resource or feed.
 pub(super) async fn run(
@@ -69,6 +69,9 @@ async fn list(
     operation: Operation,
 ) -> Result<Reply, Problem> {
     let page = exchange.headers.page()?;
+    if operation == Operation::Query && path.kind() == ResourceKind::Conflict {
+        check_conflict_scope(exchange.headers)?;
+    }
     let engine = exchange.gateway.engine.clone();
     let array = path.kind().feed_array();
     let query = match operation {
@@ -103,6 +106,16 @@ async fn list(
             rid: path_header(&rid),
         })
     })
+}
+
+/// Conflicts lie in partitions as items do: a query for them names a key, or says that it crosses
+/// partitions.
+fn check_conflict_scope(headers: RequestHeaders<'_>) -> Result<(), Problem> {
+    let crosses = headers.flag(&names::ENABLE_CROSS_PARTITION)?;
+    if crosses || headers.partition_key()?.is_some() {
+        return Ok(());
+    }
+    Err(Error::CrossPartitionDisabled.into())
 }
 
 /// Scripts are kept but do not run; whether there is such a procedure is still told.

@@ -52,9 +52,10 @@ pub fn wording(error: &Error) -> Wording {
         Error::Sql(_) => row(S::BAD_REQUEST, 0, "BadRequest", Json),
         Error::PartitionKeyMismatch => row(S::BAD_REQUEST, 1001, "BadRequest", Backend),
         Error::PartitionKeyMissing => row(S::BAD_REQUEST, 0, "BadRequest", Gateway),
-        Error::CrossPartitionDisabled | Error::CrossPartition { .. } => {
-            row(S::BAD_REQUEST, 1004, "BadRequest", Gateway)
-        }
+        // Without the sub-status that makes SDKs fan out: the caller has to allow that first
+        // (the Python SDK's tests expect the refusal to reach the caller).
+        Error::CrossPartitionDisabled => row(S::BAD_REQUEST, 0, "BadRequest", Gateway),
+        Error::CrossPartition { .. } => row(S::BAD_REQUEST, 1004, "BadRequest", Gateway),
         Error::RidMismatch => row(S::BAD_REQUEST, 1024, "BadRequest", Gateway),
         Error::Forbidden(_) => row(S::FORBIDDEN, 0, "Forbidden", Gateway),
         Error::SharedThroughputFull { .. } => row(S::FORBIDDEN, 1010, "Forbidden", Backend),

@@ -45,12 +45,7 @@ fn every_engine_error_has_status_sub_status_and_code() {
         (Error::BadRequest(text()), 400, None, "BadRequest"),
         (Error::PartitionKeyMismatch, 400, Some("1001"), "BadRequest"),
         (Error::PartitionKeyMissing, 400, None, "BadRequest"),
-        (
-            Error::CrossPartitionDisabled,
-            400,
-            Some("1004"),
-            "BadRequest",
-        ),
+        (Error::CrossPartitionDisabled, 400, None, "BadRequest"),
         (
             Error::CrossPartition {
                 plan: b"{}".to_vec(),
