@@ -169,7 +169,7 @@ impl Prepared {
                     return Ok(());
                 }
                 Err(Error::bad_request(
-                    "{\"Errors\":[\"The index path corresponding to the specified order-by item is excluded.\"]}",
+                    "The index path corresponding to the specified order-by item is excluded.",
                 ))
             }
             several => {
@@ -177,7 +177,7 @@ impl Prepared {
                     return Ok(());
                 }
                 Err(Error::bad_request(
-                    "{\"Errors\":[\"The order by query does not have a corresponding composite index that it can be served from.\"]}",
+                    "The order by query does not have a corresponding composite index that it can be served from.",
                 ))
             }
         }
