@@ -54,7 +54,7 @@ pub(crate) enum Work {
     /// One operation, one transaction.
     Single(Box<Operation>),
     /// A batch in one transaction.
-    Atomic(Vec<Operation>),
+    Atomic(Vec<Result<Operation, Error>>),
     /// A batch, each operation for itself.
     Each {
         operations: Vec<Result<Operation, Error>>,

@@ -157,15 +157,12 @@ impl Engine {
     fn check_batch(&self, operations: &[BatchOperation]) -> Result<(), Error> {
         let limits = self.limits();
         if operations.is_empty() {
-            return Err(Error::bad_request(
-                "Batch request needs at least one operation.",
-            ));
+            return Err(Error::bad_request("Batch request has no operations."));
         }
         if operations.len() > limits.batch_operations {
-            return Err(Error::bad_request(format!(
-                "Batch request has more operations than what is supported: {}.",
-                limits.batch_operations
-            )));
+            return Err(Error::bad_request(
+                "Batch request has more operations than what is supported.",
+            ));
         }
         let bytes: usize = operations
             .iter()
@@ -270,10 +267,11 @@ fn atomic(
         return Err(Error::PartitionKeyMismatch);
     }
     let epk = preparation.state.key_definition().effective(&full);
+    // An operation that is wrong in itself fails at its turn: one before it may fail first.
     let prepared = operations
         .iter()
         .map(|operation| preparation.batch_operation(operation, key))
-        .collect::<Result<_, _>>()?;
+        .collect();
     Ok((container.partition_of(&epk)?, Work::Atomic(prepared)))
 }
 

@@ -110,7 +110,7 @@ impl<'d> Decider<'d> {
         let state = container.state();
         match work {
             Work::Single(operation) => self.single(container, &state, &operation),
-            Work::Atomic(operations) => Ok(self.atomic(container, &state, &operations)),
+            Work::Atomic(operations) => Ok(self.atomic(container, &state, operations)),
             Work::Each {
                 operations,
                 stop_on_error,
@@ -220,14 +220,21 @@ impl<'d> Decider<'d> {
         &mut self,
         container: &Container,
         state: &ContainerState,
-        operations: &[Operation],
+        operations: Vec<Result<Operation, Error>>,
     ) -> Progress<Answer<WriteOutcome>> {
         let mark = self.overlay.mark();
-        let mut results = Vec::with_capacity(operations.len());
+        let count = operations.len();
+        let mut results = Vec::with_capacity(count);
         let mut transaction = self.transaction(container, state);
         let mut refused = None;
         for operation in operations {
-            match transaction.apply(&mut self.overlay, operation) {
+            let applied = match operation {
+                Ok(operation) => transaction
+                    .apply(&mut self.overlay, &operation)
+                    .map_err(|refused| (refused.error, refused.charge)),
+                Err(error) => Err((error, Charge::ZERO)),
+            };
+            match applied {
                 Ok(applied) => results.push(done(applied)),
                 Err(reason) => {
                     refused = Some(reason);
@@ -235,13 +242,13 @@ impl<'d> Decider<'d> {
                 }
             }
         }
-        if let Some(reason) = refused {
+        if let Some((error, charge)) = refused {
             self.overlay.roll_back(mark);
             let culprit = results.len();
-            results = operations.iter().map(|_| dependent()).collect();
+            results = (0..count).map(|_| dependent()).collect();
             results[culprit] = OperationResult {
-                outcome: Err(reason.error),
-                charge: reason.charge,
+                outcome: Err(error),
+                charge,
             };
         } else if self.overlay.has_changed_since(mark) {
             self.lsn = Lsn(self.lsn.0 + 1);

@@ -208,12 +208,7 @@ fn first_keys(waiting: &[Queued]) -> Vec<Vec<u8>> {
     for queued in waiting {
         match &queued.work {
             Work::Single(operation) => operation_keys(operation, &mut keys),
-            Work::Atomic(operations) => {
-                for operation in operations {
-                    operation_keys(operation, &mut keys);
-                }
-            }
-            Work::Each { operations, .. } => {
+            Work::Atomic(operations) | Work::Each { operations, .. } => {
                 for operation in operations.iter().flatten() {
                     operation_keys(operation, &mut keys);
                 }

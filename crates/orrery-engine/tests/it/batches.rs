@@ -100,6 +100,38 @@ fn a_batch_is_all_or_nothing() {
 }
 
 #[test]
+fn an_operation_that_is_wrong_in_itself_fails_at_its_turn() {
+    let world = World::new(PLAIN, 1);
+    let create = |id: &str, key: &str| BatchKind::Create {
+        body: format!(r#"{{"id":"{id}","pk":"{key}"}}"#).into(),
+    };
+    let refusals = |operations| -> Vec<Option<Error>> {
+        batch(world.batch(r#"["a"]"#, operations, true))
+            .results
+            .into_iter()
+            .map(|result| result.outcome.err())
+            .collect()
+    };
+    let wrong_key = refusals(vec![create("1", "a"), create("2", "b")]);
+    assert!(matches!(
+        wrong_key[..],
+        [
+            Some(Error::FailedDependency),
+            Some(Error::PartitionKeyMismatch)
+        ]
+    ));
+    let earlier = refusals(vec![
+        BatchKind::Read { id: "x".to_owned() },
+        create("2", "b"),
+    ]);
+    assert!(matches!(
+        earlier[..],
+        [Some(Error::NotFound), Some(Error::FailedDependency)]
+    ));
+    assert!(world.feed(&Target::All, 10).is_empty());
+}
+
+#[test]
 fn batches_that_are_refused_as_a_whole() {
     let world = World::new(PLAIN, 1);
     let create = |key: &str| BatchKind::Create {
@@ -109,10 +141,6 @@ fn batches_that_are_refused_as_a_whole() {
     assert_refused!(
         world.batch("", vec![create("a")], true),
         Error::PartitionKeyMissing
-    );
-    assert_refused!(
-        world.batch(r#"["a"]"#, vec![create("a"), create("b")], true),
-        Error::PartitionKeyMismatch
     );
     let many = (0..101)
         .map(|_| BatchKind::Read { id: "1".to_owned() })

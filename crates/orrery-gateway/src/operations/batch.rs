@@ -15,9 +15,6 @@ use crate::respond::Reply;
 use crate::respond::errors::{GatewayError, Problem};
 use crate::respond::names;
 
-/// Most operations in a batch.
-const MAX_OPERATIONS: usize = 100;
-
 /// Runs a batch.
 pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
     let headers = call.headers;
@@ -27,13 +24,6 @@ pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> 
     } else {
         decode::json(call.body)?
     };
-    if operations.is_empty() || operations.len() > MAX_OPERATIONS {
-        return Err(GatewayError::Input(format!(
-            "Batch request has {} operations; between 1 and {MAX_OPERATIONS} are allowed.",
-            operations.len()
-        ))
-        .into());
-    }
     let minimal: Vec<bool> = operations
         .iter()
         .map(|operation| operation.minimal_return || headers.prefers_minimal())
