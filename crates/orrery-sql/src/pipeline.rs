@@ -180,7 +180,7 @@ impl<'p> Pipeline<'p> {
         let lazy_filter = program.item_filter_reads <= LAZY_READS;
         if lazy_filter {
             if !self.test(&lazy) {
-                return Ok(self.sink.flow());
+                return self.refused();
             }
             if lazy_rows {
                 return self.rows_of(&lazy, item.doc);
@@ -189,9 +189,18 @@ impl<'p> Pipeline<'p> {
         let whole = text.project(&program.needed, program.reads_system);
         let eager = Frame::outermost(Binding::Value(&whole));
         if !lazy_filter && !self.test(&eager) {
-            return Ok(self.sink.flow());
+            return self.refused();
         }
         self.rows_of(if lazy_rows { &lazy } else { &eager }, item.doc)
+    }
+
+    /// The way on after an item that WHERE refused. Without budget left that is no answer: a
+    /// subquery in it was cut off.
+    fn refused(&self) -> Result<Flow, ExecutionError> {
+        if self.run.exhausted() {
+            return Err(ExecutionError::TooManySteps);
+        }
+        Ok(self.sink.flow())
     }
 
     /// Asks WHERE; a ranking counts the item in any case.

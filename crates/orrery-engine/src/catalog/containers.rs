@@ -7,6 +7,7 @@ use orrery_model::resource_path::ResourceKind;
 use orrery_model::rid::ResourceId;
 use orrery_model::throughput::Throughput;
 use orrery_model::value::{Object, Value};
+use orrery_sql::ast::Projection;
 
 use super::record::Record;
 use super::{Catalog, Change};
@@ -24,6 +25,7 @@ impl Catalog<'_> {
         let limits = self.engine.limits();
         let spec = ContainerSpec::parse(&Value::Object(object), limits)
             .map_err(|error| Error::bad_request(error.to_string()))?;
+        check_computed(&spec)?;
         self.check_name_free(ResourceKind::Container, Some(database), spec.id.as_str())?;
         self.check_counts(ResourceKind::Container, Some(database))?;
         let shared = self.offer_of(database).is_some();
@@ -89,6 +91,7 @@ impl Catalog<'_> {
             .spec()
             .parse_replacement(&Value::Object(object), self.engine.limits())
             .map_err(|error| Error::bad_request(error.to_string()))?;
+        check_computed(&spec)?;
         let record = self.changed(old, definition(&spec)?, Value::Null);
         let change = Change::put(record.clone());
         self.engine
@@ -96,6 +99,42 @@ impl Catalog<'_> {
         self.show(&change);
         Ok(record)
     }
+}
+
+/// A computed property is `SELECT VALUE <expression> FROM <alias>` and nothing else (query
+/// language: section 10); one that is not would break every query over the container.
+fn check_computed(spec: &ContainerSpec) -> Result<(), Error> {
+    for property in spec.computed_properties.iter().flatten() {
+        let refused = |why: String| {
+            Error::bad_request(format!(
+                "One of the specified inputs is invalid: the query of the computed property '{}' {why}",
+                property.name
+            ))
+        };
+        let query = orrery_sql::parser::parse(&property.query)
+            .and_then(|query| {
+                let limits = orrery_sql::analysis::QueryLimits::default();
+                orrery_sql::analysis::analyze(&property.query, &query, &limits).map(|()| query)
+            })
+            .map_err(|errors| refused(format!("cannot be read: {errors}")))?;
+        let plain = matches!(query.select.projection, Projection::Value(_))
+            && query
+                .from
+                .as_ref()
+                .is_some_and(|from| from.sources.len() == 1)
+            && !query.select.distinct
+            && query.select.top.is_none()
+            && query.filter.is_none()
+            && query.group_by.is_empty()
+            && query.order_by.is_none()
+            && query.page.is_none();
+        if !plain {
+            return Err(refused(
+                "must be of the form SELECT VALUE <expression> FROM <alias>.".to_owned(),
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn definition(spec: &ContainerSpec) -> Result<Object<'static>, Error> {

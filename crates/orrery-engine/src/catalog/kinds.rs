@@ -3,7 +3,7 @@
 
 use orrery_model::ids::ResourceName;
 use orrery_model::json;
-use orrery_model::resource_path::ResourceKind;
+use orrery_model::resource_path::{ResourceKind, ResourcePath};
 use orrery_model::value::{Object, Value};
 
 use super::record::user_members;
@@ -101,7 +101,15 @@ fn one_of(object: &Object<'_>, name: &str, allowed: &[&str]) -> Result<(), Error
 
 fn check_permission(object: &Object<'_>) -> Result<(), Error> {
     one_of(object, "permissionMode", &["Read", "All"])?;
-    require_string(object, "resource")?;
+    let resource = require_string(object, "resource")?;
+    let named = ResourcePath::from_link(resource).ok().filter(|path| {
+        !path.is_feed() && !matches!(path.kind(), ResourceKind::Account | ResourceKind::Offer)
+    });
+    if named.is_none() {
+        return Err(Error::bad_request(
+            "The value specified for the property 'resource' is invalid.",
+        ));
+    }
     match object.get("resourcePartitionKey") {
         None | Some(Value::Null | Value::Array(_)) => Ok(()),
         Some(_) => Err(Error::bad_request(

@@ -258,6 +258,21 @@ fn users_permissions_and_scripts_are_checked() {
             r#"{"id":"t","body":"f"}"#,
             "'triggerType; triggerOperation; '",
         ),
+        (
+            feed,
+            r#"{"id":"x","permissionMode":"Read","resource":"zzz"}"#,
+            "'resource'",
+        ),
+        (
+            "/dbs/d/colls",
+            r#"{"id":"x","partitionKey":{"paths":["/pk"]},"computedProperties":[{"name":"low","query":"x"}]}"#,
+            "'low'",
+        ),
+        (
+            "/dbs/d/colls",
+            r#"{"id":"x","partitionKey":{"paths":["/pk"]},"computedProperties":[{"name":"low","query":"SELECT * FROM c"}]}"#,
+            "SELECT VALUE",
+        ),
         ("/dbs", r#"{"id":"a/b"}"#, ""),
         ("/dbs", r#"{"id":5}"#, "'id'"),
         ("/dbs", r#"[]"#, "not a JSON object"),

@@ -43,7 +43,8 @@ async fn collect(body: &mut Incoming, limit: usize) -> Result<Bytes, Refusal> {
             first = data;
         } else {
             if !first.is_empty() {
-                rest.reserve(first.len() + body.size_hint().lower() as usize + data.len());
+                // Room for what came, not for what the head claims: a claim costs nothing.
+                rest.reserve(2 * (first.len() + data.len()));
                 rest.extend_from_slice(&std::mem::take(&mut first));
             }
             rest.extend_from_slice(&data);

@@ -124,7 +124,8 @@ async fn drive<H: Handler, I: Read + Write + Unpin + Send + 'static>(
             .timer(TokioTimer::new())
             .header_read_timeout(shared.config.head_timeout)
             .max_buf_size(shared.config.max_head_bytes)
-            .pipeline_flush(true);
+            // A client may close its side once it has asked.
+            .half_close(true);
         until_closed!(builder.serve_connection(io, service));
     }
 }

@@ -244,6 +244,10 @@ impl<'p> Sink<'p> {
     where
         'p: 'e,
     {
+        // A row that is begun without budget would come out of subqueries that were cut off.
+        if run.exhausted() {
+            return ControlFlow::Break(());
+        }
         match &mut self.stage {
             Stage::Group(grouping, groups) => {
                 let grouping: &'p Grouping = grouping;
@@ -279,6 +283,10 @@ impl<'p> Sink<'p> {
         } else {
             write_row(projection, frame, run, &mut out)
         };
+        if run.exhausted() {
+            self.error = Some(ExecutionError::TooManySteps);
+            return None;
+        }
         match written {
             Written::Yes => Some(out),
             Written::Undefined => None,
