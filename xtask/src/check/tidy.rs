@@ -74,7 +74,7 @@ fn words(name: &str, text: &str) -> Vec<String> {
     for (number, line) in text.lines().enumerate() {
         for parts in FORBIDDEN {
             let word = parts.concat();
-            if line.contains(&word) {
+            if contains_word(line, &word) {
                 problems.push(format!("{name}:{}: `{word}`", number + 1));
             }
         }
@@ -89,6 +89,15 @@ fn words(name: &str, text: &str) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Whether the word stands in the line as itself and not as the start of a longer name.
+fn contains_word(line: &str, word: &str) -> bool {
+    let is_name = |next: char| next == '_' || next.is_alphanumeric();
+    line.split(word).skip(1).any(|rest| {
+        let ends_in_name = word.ends_with(is_name);
+        !(ends_in_name && rest.starts_with(is_name))
+    })
 }
 
 fn code(name: &str, text: &str) -> Vec<String> {
@@ -154,6 +163,7 @@ mod tests {
         let text = format!("fine\nleft: {}{}\n", "TO", "DO");
         assert_eq!(words("a.rs", &text).len(), 1);
         assert!(words("a.rs", "fine\n").is_empty());
+        assert!(words("a.rs", &format!("{}{}_LIST\n", "TO", "DO")).is_empty());
     }
 
     #[test]
