@@ -20,6 +20,7 @@ use crate::error::Error;
 use crate::partition::Partition;
 use crate::partition_map::{MapRecord, RangeRecord};
 use crate::query::{QueryCache, QueryTuning};
+use crate::read::hints::Hints;
 use crate::write::prepare::Preparation;
 
 /// How an engine behaves.
@@ -78,6 +79,7 @@ struct Inner {
     records: Mutex<()>,
     queries: QueryCache,
     tuning: QueryTuning,
+    hints: Hints,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
 }
 
@@ -129,6 +131,7 @@ impl Engine {
                 records: Mutex::new(()),
                 queries: QueryCache::default(),
                 tuning,
+                hints: Hints::default(),
                 containers,
             }),
         })
@@ -290,6 +293,10 @@ impl Engine {
     /// Knobs of the query planner.
     pub fn tuning(&self) -> &QueryTuning {
         &self.inner.tuning
+    }
+
+    pub(crate) fn hints(&self) -> &Hints {
+        &self.inner.hints
     }
 
     pub(crate) fn query_cache(&self) -> &QueryCache {

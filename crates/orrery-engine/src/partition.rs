@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::{DocId, Lsn, PartitionKeyRangeId};
+use orrery_model::json;
 use orrery_model::session::SessionToken;
 use orrery_storage::{Direction, PartId, Reader, Scan, Store, StoredBytes};
 
@@ -184,6 +185,14 @@ impl StoredItem {
     /// The effective partition key's bytes.
     pub fn epk(&self) -> &[u8] {
         &self.value[self.json_offset - self.epk_length..self.json_offset]
+    }
+
+    /// Whether this is its id. Denies ids that have to be escaped in JSON.
+    pub fn has_id(&self, id: &str) -> bool {
+        let text = json::member_slice(self.json(), "id");
+        let own = text.and_then(|text| text.strip_prefix(b"\"")?.strip_suffix(b"\""));
+        // Without a backslash, text and id are the same letters.
+        own == Some(id.as_bytes()) && !id.contains('\\')
     }
 
     /// The JSON text with system properties, canonical.

@@ -1,8 +1,10 @@
-//! Point reads: two lookups and no parsing.
+//! Point reads: two lookups, or one where a hint is good, and no parsing.
+
+pub(crate) mod hints;
 
 use orrery_model::charge;
 use orrery_model::epk::EffectivePartitionKey;
-use orrery_model::ids::Etag;
+use orrery_model::ids::{DocId, Etag, Lsn};
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
 
@@ -10,9 +12,10 @@ use crate::answer::{Answer, Failure, Meta};
 use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::partition::{PartitionSnapshot, StoredItem};
-use crate::write::prepare::Place;
+use crate::layout::keys;
+use crate::partition::{Partition, StoredItem};
 use crate::write::{ItemBody, ItemRef};
+use hints::ItemName;
 
 /// The headers of a read.
 #[derive(Debug, Clone, Default)]
@@ -45,8 +48,11 @@ impl Engine {
         let preparation = self.preparation(container, &state);
         let epk = state
             .key_definition()
-            .effective(&preparation.full_key(key)?);
-        let place = preparation.place(item)?;
+            .effective(&*preparation.full_key(key)?);
+        let place = match item {
+            ItemRef::Id(id) => Place::Id(id),
+            ItemRef::Rid(rid) => Place::DocId(preparation.docid(rid)?),
+        };
         let partition = container.partition_of(&epk)?;
         let cost = self.environment().read_cost;
         let meta = |lsn, charge| Meta {
@@ -61,11 +67,11 @@ impl Engine {
             meta: meta(partition.lsn(), nothing),
         };
         partition.check_session(&options.session).map_err(refuse)?;
-        let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
-        let lsn = snapshot.lsn();
-        let found = look_up(&snapshot, &epk, &place).map_err(refuse)?;
-        let now = self.environment().clock.now_seconds();
-        let Some(stored) = found.filter(|stored| stored.is_live(now, state.default_ttl())) else {
+        let is_live = |stored: &StoredItem| stored.is_live(preparation.now, state.default_ttl());
+        let (lsn, found) = self
+            .look_up(&partition, &epk, place, is_live)
+            .map_err(refuse)?;
+        let Some(stored) = found else {
             return Err(Failure {
                 error: Error::NotFound,
                 meta: meta(lsn, nothing),
@@ -89,20 +95,64 @@ impl Engine {
             },
         })
     }
+
+    /// The live item at a place and the position at which it is there.
+    fn look_up(
+        &self,
+        partition: &Partition,
+        epk: &EffectivePartitionKey,
+        place: Place<'_>,
+        is_live: impl Fn(&StoredItem) -> bool,
+    ) -> Result<(Lsn, Option<StoredItem>), Error> {
+        let is_good = |stored: &StoredItem| stored.epk() == epk.as_bytes() && is_live(stored);
+        let id = match place {
+            Place::Id(id) => id,
+            Place::DocId(docid) => {
+                let (lsn, stored) = self.item_at(partition, docid)?;
+                return Ok((lsn, stored.filter(is_good)));
+            }
+        };
+        let name = ItemName {
+            part: partition.part(),
+            epk,
+            id,
+        };
+        if let Some(docid) = self.hints().find(name) {
+            let (lsn, stored) = self.item_at(partition, docid)?;
+            // An expired item may wait here for its removal while its id is in use again.
+            let stored = stored.filter(|stored| is_good(stored) && stored.has_id(id));
+            if stored.is_some() {
+                return Ok((lsn, stored));
+            }
+        }
+        // Id and item come from one snapshot, so a delete in between is not seen by half.
+        let snapshot = partition.snapshot(&**self.store())?;
+        let stored = match snapshot.docid(epk, id)? {
+            Some(docid) => {
+                self.hints().note(name, docid);
+                snapshot.item(docid)?.filter(is_good)
+            }
+            None => None,
+        };
+        Ok((snapshot.lsn(), stored))
+    }
+
+    fn item_at(
+        &self,
+        partition: &Partition,
+        docid: DocId,
+    ) -> Result<(Lsn, Option<StoredItem>), Error> {
+        let (head, values) = self
+            .store()
+            .get_many(partition.part(), &[&keys::item_key(docid)])?;
+        let value = values.into_iter().next().flatten();
+        Ok((Lsn(head.lsn), value.map(StoredItem::decode).transpose()?))
+    }
 }
 
-/// The item at a place. Id and item come from one snapshot, so a delete in between is not seen
-/// by half.
-fn look_up(
-    snapshot: &PartitionSnapshot,
-    epk: &EffectivePartitionKey,
-    place: &Place,
-) -> Result<Option<StoredItem>, Error> {
-    let docid = match place {
-        Place::DocId(docid) => Some(*docid),
-        Place::Id(id) => snapshot.docid(epk, id)?,
-    };
-    let Some(docid) = docid else { return Ok(None) };
-    let stored = snapshot.item(docid)?;
-    Ok(stored.filter(|stored| stored.epk() == epk.as_bytes()))
+/// Where to look.
+#[derive(Debug, Clone, Copy)]
+enum Place<'p> {
+    Id(&'p str),
+    DocId(DocId),
 }

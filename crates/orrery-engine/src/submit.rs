@@ -258,7 +258,7 @@ fn atomic(
     key: Option<&PartitionKey>,
 ) -> Prepared {
     let full = preparation.full_key(key.ok_or(Error::PartitionKeyMissing)?)?;
-    let differs = |own: &PartitionKey| preparation.full_key(own).ok().as_ref() != Some(&full);
+    let differs = |own: &PartitionKey| preparation.full_key(own).ok().as_deref() != Some(&*full);
     if operations
         .iter()
         .filter_map(|operation| operation.key.as_ref())

@@ -13,7 +13,14 @@ pub const COUNTERS: [u8; 1] = [family::COUNTERS];
 
 /// Key of an item.
 pub fn item(docid: DocId) -> Vec<u8> {
-    numbered(family::ITEM, docid.0)
+    item_key(docid).to_vec()
+}
+
+/// The same, where it need not live long.
+pub fn item_key(docid: DocId) -> [u8; 9] {
+    let mut key = [family::ITEM; 9];
+    key[1..].copy_from_slice(&docid.0.to_be_bytes());
+    key
 }
 
 /// The docid in an item's key.

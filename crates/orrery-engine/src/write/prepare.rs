@@ -1,5 +1,7 @@
 //! From bodies and headers to operations that need nothing but the stored state.
 
+use std::borrow::Cow;
+
 use orrery_model::container::item_ttl;
 use orrery_model::epk::EffectivePartitionKey;
 use orrery_model::ids::{DocId, IdError, ItemId};
@@ -104,7 +106,7 @@ impl Preparation<'_> {
     }
 
     /// The full key that a header gives.
-    pub fn full_key(&self, key: &PartitionKey) -> Result<PartitionKey, Error> {
+    pub fn full_key<'k>(&self, key: &'k PartitionKey) -> Result<Cow<'k, PartitionKey>, Error> {
         let definition = self.definition();
         let values = key.components().iter().all(KeyComponent::is_value);
         if !definition.is_full(key) || !values {
@@ -112,7 +114,11 @@ impl Preparation<'_> {
         }
         key.check_length()
             .map_err(|error| Error::bad_request(error.to_string()))?;
-        Ok(definition.complete(key.clone()))
+        Ok(if key.is_empty() {
+            Cow::Owned(definition.complete(PartitionKey::default()))
+        } else {
+            Cow::Borrowed(key)
+        })
     }
 
     fn effective(&self, key: Option<&PartitionKey>) -> Result<EffectivePartitionKey, Error> {
@@ -209,12 +215,17 @@ impl Preparation<'_> {
     pub fn place(&self, item: &ItemRef) -> Result<Place, Error> {
         match item {
             ItemRef::Id(id) => Ok(Place::Id(id.clone())),
-            ItemRef::Rid(rid) => match (rid.kind(), rid.number()) {
-                (RidKind::Document, Some(number)) if rid.container_id() == Some(self.container) => {
-                    Ok(Place::DocId(DocId(number)))
-                }
-                _ => Err(Error::NotFound),
-            },
+            ItemRef::Rid(rid) => Ok(Place::DocId(self.docid(rid)?)),
+        }
+    }
+
+    /// The docid in an item's rid; items of other containers are not found.
+    pub fn docid(&self, rid: &ResourceId) -> Result<DocId, Error> {
+        match (rid.kind(), rid.number()) {
+            (RidKind::Document, Some(number)) if rid.container_id() == Some(self.container) => {
+                Ok(DocId(number))
+            }
+            _ => Err(Error::NotFound),
         }
     }
 
@@ -274,7 +285,7 @@ impl Preparation<'_> {
         text.pop();
         let own_key = self.own_key(&item)?;
         if let Some(key) = key
-            && self.full_key(key)? != own_key
+            && *self.full_key(key)? != own_key
         {
             return Err(Error::PartitionKeyMismatch);
         }

@@ -275,8 +275,8 @@ fn users_permissions_and_scripts_are_checked() {
         ),
         ("/dbs", r#"{"id":"a/b"}"#, ""),
         ("/dbs", r#"{"id":5}"#, "'id'"),
-        ("/dbs", r#"[]"#, "not a JSON object"),
-        ("/dbs", r#"{"#, "not a JSON object"),
+        ("/dbs", "[]", "not a JSON object"),
+        ("/dbs", "{", "not a JSON object"),
     ] {
         let refused = create(&engine, feed, body).expect_err(body);
         let Error::BadRequest(message) = refused.error else {

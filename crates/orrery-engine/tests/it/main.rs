@@ -10,6 +10,7 @@ mod harness;
 mod index;
 mod items;
 mod keys;
+mod point_reads;
 mod query;
 mod random;
 mod recovery;

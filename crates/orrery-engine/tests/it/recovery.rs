@@ -55,7 +55,7 @@ fn parts_without_an_owner_are_dropped() {
     assert_eq!(parts.len(), 3, "the account and two partitions: {parts:?}");
     world
         .engine
-        .drop_containers(&[world.container.clone()], Writes::new())
+        .drop_containers(std::slice::from_ref(&world.container), Writes::new())
         .expect("dropped");
     assert_eq!(world.store.list_parts().expect("listed").len(), 1);
     assert!(world.engine.container_by_number(7, 3).is_none());
