@@ -6,6 +6,7 @@
 
 mod bar;
 mod hash;
+mod metrics;
 mod parser;
 mod plan;
 mod read;
@@ -101,9 +102,7 @@ impl Family {
             Self::Parser => parser::run(case),
             Self::QueryPlan => plan::run(case),
             Self::QueryResults => results::run(case),
-            Self::IndexMetrics => {
-                Outcome::Skip("index metrics come with the index advisor".to_owned())
-            }
+            Self::IndexMetrics => metrics::run(case),
         }
     }
 }

@@ -186,31 +186,20 @@ async fn serve(
     Ok(())
 }
 
-/// Gives the space of expired items back, a little at a time, and moves items to indexing
-/// policies that were changed. Readers do not wait for it.
+/// Gives the space of expired items back and moves items to new indexing policies, a little at a
+/// time. Readers do not wait for it.
 async fn purge(engine: Engine, mut stopping: watch::Receiver<bool>) {
     loop {
         let worker = engine.clone();
-        let purged = tokio::task::spawn_blocking(move || {
-            let purged = worker.purge_expired(PURGE_BUDGET);
-            match worker.rebuild_indexes() {
-                Ok(0) => {}
-                Ok(moved) => {
-                    log::info!("{moved} items follow their container's new indexing policy")
-                }
-                Err(failure) => log::warn!("an index could not be rebuilt: {}", failure.error),
-            }
-            purged
-        })
-        .await;
+        let purged = tokio::task::spawn_blocking(move || worker.maintain(PURGE_BUDGET)).await;
         let more = match purged {
             Ok(Ok(removed)) => removed >= PURGE_BUDGET,
             Ok(Err(failure)) => {
-                log::warn!("expired items could not be removed: {}", failure.error);
+                log::warn!("the work in the background fails: {}", failure.error);
                 false
             }
             Err(error) => {
-                log::error!("the removal of expired items failed: {error}");
+                log::error!("the work in the background stopped: {error}");
                 false
             }
         };

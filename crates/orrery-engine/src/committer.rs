@@ -25,7 +25,7 @@ use crate::answer::{Answer, Failure};
 use crate::clock::{Clock, Entropy};
 use crate::container::Container;
 use crate::error::Error;
-use crate::layout::entries::Counters;
+use crate::layout::entries::{Counters, RebuildEntry};
 use crate::partition::Partition;
 use crate::write::WriteOutcome;
 use crate::write::prepare::Operation;
@@ -70,8 +70,8 @@ pub(crate) enum Work {
     Expire(Vec<DocId>),
     /// History up to and with this position.
     CutHistory(Lsn),
-    /// Items after this one, moved to the current indexing policy.
-    Rebuild { after: Option<DocId>, moved: u64 },
+    /// The next items, moved to the current indexing policy.
+    Rebuild(RebuildEntry),
 }
 
 impl Work {
@@ -79,7 +79,7 @@ impl Work {
     fn is_alone(&self) -> bool {
         matches!(
             self,
-            Self::DeleteKey { .. } | Self::CutHistory(_) | Self::Rebuild { .. }
+            Self::DeleteKey { .. } | Self::CutHistory(_) | Self::Rebuild(_)
         )
     }
 }

@@ -11,6 +11,7 @@
 //! | unique `u` | constraint, EPK, values | docid | unique keys |
 //! | expiry `x` | time, docid | - | items with their own time to live |
 //! | counters `n` | - | sums of the partition ([`entries`]) | statistics, next docid |
+//! | rebuild `r` | - | how far the items have moved to a policy ([`entries`]) | rebuild of the index |
 //!
 //! Numbers in keys are big-endian, so that byte order is number order. Within one container all
 //! effective partition keys (EPK) are self-delimiting: none is a proper prefix of another, so a
@@ -41,4 +42,6 @@ pub mod family {
     pub const EXPIRY: u8 = b'x';
     /// The counters of the partition.
     pub const COUNTERS: u8 = b'n';
+    /// How far the items have moved to the current indexing policy.
+    pub const REBUILD: u8 = b'r';
 }

@@ -1,5 +1,6 @@
-//! Cleaning in the background: expired items and old history. Readers never wait for it, for they
-//! do not see what has expired; it only gives the space back.
+//! Work in the background: removing expired items and old history, and moving items to another
+//! indexing policy (see [`crate::rebuild`]). Readers never wait for it: they do not see what has
+//! expired, and look into an index only where it tells of all items.
 
 use std::sync::Arc;
 
@@ -31,6 +32,14 @@ pub struct PurgeCursor {
 }
 
 impl Engine {
+    /// All that is to be done in the background, a little of it: answers about how many items it
+    /// was busy with; less than the budget means that nothing is left to do.
+    pub fn maintain(&self, budget: usize) -> Result<usize, Failure> {
+        let removed = self.purge_expired(budget)?;
+        let looked = self.rebuild_indexes(budget)?;
+        Ok(removed.max(looked))
+    }
+
     /// Removes up to `budget` expired items, and history beyond its retention. Answers how many
     /// items it removed; less than the budget means that nothing is left to do.
     pub fn purge_expired(&self, budget: usize) -> Result<usize, Failure> {

@@ -11,7 +11,7 @@ use orrery_storage::{Direction, PartId, Reader, Scan, Store, StoredBytes};
 
 use crate::committer::{Queue, WriterState};
 use crate::error::Error;
-use crate::layout::entries::Counters;
+use crate::layout::entries::{Counters, RebuildEntry};
 use crate::layout::record::{Header, ItemRecord};
 use crate::layout::{family, keys, term};
 use crate::maintenance::PurgeCursor;
@@ -35,6 +35,7 @@ pub struct Partition {
     pub(crate) writer: Mutex<Option<WriterState>>,
     purge: Mutex<PurgeCursor>,
     missing: Mutex<MissingCache>,
+    rebuild: Mutex<RebuildEntry>,
 }
 
 impl Partition {
@@ -58,6 +59,7 @@ impl Partition {
             writer: Mutex::new(None),
             purge: Mutex::new(PurgeCursor::default()),
             missing: Mutex::new(MissingCache::default()),
+            rebuild: Mutex::new(RebuildEntry::start_of(0)),
         }
     }
 
@@ -103,6 +105,15 @@ impl Partition {
         self.purge.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// How far the items have moved to an indexing policy.
+    pub(crate) fn rebuild(&self) -> RebuildEntry {
+        *self.rebuild.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_rebuild(&self, entry: RebuildEntry) {
+        *self.rebuild.lock().unwrap_or_else(PoisonError::into_inner) = entry;
+    }
+
     pub(crate) fn missing_cache(&self) -> MutexGuard<'_, MissingCache> {
         self.missing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -119,13 +130,17 @@ impl Partition {
         }
     }
 
-    /// Reads position and counters from the store.
+    /// Reads position, counters and the state of a rebuild from the store.
     pub(crate) fn load(&self, store: &dyn Store) -> Result<(), Error> {
-        let (head, values) = store.get_many(self.part, &[&keys::COUNTERS])?;
-        let counters = match values.first().and_then(Option::as_ref) {
+        let (head, values) = store.get_many(self.part, &[&keys::COUNTERS, &keys::REBUILD])?;
+        let mut values = values.iter().map(Option::as_ref);
+        let counters = match values.next().flatten() {
             Some(value) => Counters::decode(value)?,
             None => Counters::empty(),
         };
+        if let Some(value) = values.next().flatten() {
+            self.set_rebuild(RebuildEntry::decode(value)?);
+        }
         self.publish(Lsn(head.lsn), counters);
         Ok(())
     }

@@ -26,6 +26,7 @@ use std::sync::Arc;
 use orrery_model::epk::EpkRange;
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
+use orrery_sql::index_metrics::IndexMetrics;
 use orrery_sql::plan::Features;
 
 use crate::answer::{Answer, Failure, Meta};
@@ -74,6 +75,17 @@ pub struct QueryOptions {
     pub session: Vec<SessionToken>,
     /// `x-ms-documentdb-query-enablecrosspartition`.
     pub cross_partition: bool,
+    /// Tell how the query stands to the index, and what it had better do another way.
+    pub explain: bool,
+}
+
+/// How a query stands to the index of its container.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Explanation {
+    /// The indexes that it uses, and those that it could use.
+    pub index: IndexMetrics,
+    /// Query advice, as JSON.
+    pub advice: String,
 }
 
 /// One page of rows.
@@ -87,6 +99,8 @@ pub struct QueryPage {
     pub continuation: Option<String>,
     /// What it took.
     pub metrics: QueryMetrics,
+    /// Where it was asked for.
+    pub explanation: Option<Explanation>,
 }
 
 impl Engine {
@@ -136,6 +150,10 @@ impl Engine {
             let position = QueryPosition::start_of(next.range().clone());
             done.value.continuation = Some(position.to_token());
         }
+        done.value.explanation = options.explain.then(|| Explanation {
+            index: prepared.index_metrics(&state),
+            advice: prepared.advice(),
+        });
         Ok(done)
     }
 

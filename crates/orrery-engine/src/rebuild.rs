@@ -2,8 +2,8 @@
 //!
 //! A new policy counts at once for new writes. Items that are there keep their terms, and the
 //! record keeps the policy that made them, until the rebuild has passed; meanwhile queries rely
-//! only on what all policies index ([`crate::container::ContainerState::coverage`]). A rebuild
-//! that a restart interrupts starts again, and skips what is done.
+//! only on what all policies index ([`crate::container::ContainerState::coverage`]). Each step notes
+//! in its commit how far it came, so a restart goes on from there.
 
 use std::sync::Arc;
 
@@ -15,7 +15,35 @@ use crate::committer::Work;
 use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::partition::Partition;
 use crate::partition_map::MapRecord;
+use crate::write::WriteOutcome;
+
+impl Container {
+    /// How much of the way to the current indexing policy is done, in percent: 100 when the index
+    /// is whole (protocol: section 3.2, `x-ms-documentdb-collection-index-transformation-progress`).
+    pub fn index_progress(&self) -> u8 {
+        let state = self.state();
+        if !state.is_rebuilding() {
+            return 100;
+        }
+        let version = state.index().version();
+        let (mut looked, mut items) = (0, 0);
+        for partition in self.ranges().partitions() {
+            let own = partition.statistics().items;
+            let entry = partition.rebuild();
+            looked += match entry.version == version {
+                true if entry.is_done => own,
+                true => entry.looked.min(own),
+                false => 0,
+            };
+            items += own;
+        }
+        // Not whole before the last step, whatever the counts say.
+        let percent = (looked * 100).checked_div(items).unwrap_or(0).min(99);
+        u8::try_from(percent).unwrap_or(99)
+    }
+}
 
 impl Engine {
     /// Gives a container another definition, in one commit with the caller's `writes`. The
@@ -39,39 +67,61 @@ impl Engine {
         self.put_record(container, &record, writes)
     }
 
-    /// Moves all items of all containers to their current indexing policies; answers how many
-    /// items it changed. For a background thread: it comes back when everything is done.
-    pub fn rebuild_indexes(&self) -> Result<u64, Failure> {
-        let mut moved = 0;
+    /// Moves about `budget` items to the current indexing policies of their containers. Answers
+    /// how many it looked at; less than the budget means that nothing is left to do. Queries and
+    /// writes go on meanwhile: the partitions' committers move some items between two writes.
+    pub fn rebuild_indexes(&self, budget: usize) -> Result<usize, Failure> {
+        let mut looked = 0;
         for container in self.containers() {
-            if container.state().is_rebuilding() {
-                moved += self.rebuild_index(&container)?;
+            let state = container.state();
+            if !state.is_rebuilding() {
+                continue;
             }
+            let version = state.index().version();
+            for partition in container.ranges().partitions() {
+                while looked < budget && !is_rebuilt(partition, version) {
+                    looked += self.rebuild_some(&container, partition)?;
+                }
+            }
+            if looked >= budget {
+                break;
+            }
+            self.end_rebuild(&container, version)?;
         }
-        Ok(moved)
+        Ok(looked)
     }
 
-    fn rebuild_index(&self, container: &Arc<Container>) -> Result<u64, Failure> {
-        let version = container.state().index().version();
-        let mut moved = 0;
-        for partition in container.ranges().partitions() {
-            let work = Work::Rebuild {
-                after: None,
-                moved: 0,
-            };
-            let answer = self.work(container, partition, work)?;
-            if let crate::write::WriteOutcome::Maintained { items } = answer.value {
-                moved += items;
-            }
-        }
+    fn rebuild_some(
+        &self,
+        container: &Arc<Container>,
+        partition: &Arc<Partition>,
+    ) -> Result<usize, Failure> {
+        let before = partition.rebuild();
+        let answer = self.work(container, partition, Work::Rebuild(before))?;
+        let WriteOutcome::Rebuilt(entry) = answer.value else {
+            return Err(Error::Damaged("the rebuild of an index").into());
+        };
+        partition.set_rebuild(entry);
+        let passed = match entry.version == before.version {
+            true => entry.looked.saturating_sub(before.looked),
+            false => entry.looked,
+        };
+        // An empty step counts too, so that the loop ends whatever comes between.
+        Ok(usize::try_from(passed.max(1)).unwrap_or(usize::MAX))
+    }
+
+    /// Forgets the former policies, unless another change has come meanwhile: then its own
+    /// rebuild ends this one's work.
+    fn end_rebuild(&self, container: &Container, version: u32) -> Result<(), Error> {
         let _turn = self.records();
         let mut record = self.record(container)?;
-        // Another change may have come meanwhile; then the next rebuild ends this one's work.
-        if record.index_version == version {
+        let ranges = container.ranges();
+        let mut partitions = ranges.partitions().iter();
+        if record.index_version == version && partitions.all(|one| is_rebuilt(one, version)) {
             record.retired.clear();
             self.put_record(container, &record, Writes::new())?;
         }
-        Ok(moved)
+        Ok(())
     }
 
     fn record(&self, container: &Container) -> Result<MapRecord, Error> {
@@ -93,4 +143,9 @@ impl Engine {
         container.set_state(state);
         Ok(())
     }
+}
+
+fn is_rebuilt(partition: &Partition, version: u32) -> bool {
+    let entry = partition.rebuild();
+    entry.version == version && entry.is_done
 }

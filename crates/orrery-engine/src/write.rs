@@ -24,6 +24,7 @@ use orrery_storage::StoredBytes;
 
 use crate::error::Error;
 pub use crate::index::IndexingDirective;
+use crate::layout::entries::RebuildEntry;
 use crate::layout::record::ItemTag;
 
 /// An item as a request names it.
@@ -256,6 +257,8 @@ pub enum WriteOutcome {
         /// How many items it changed.
         items: u64,
     },
+    /// Some items have the terms of the current indexing policy: so far all up to here.
+    Rebuilt(RebuildEntry),
 }
 
 /// What became of a batch.

@@ -59,7 +59,7 @@ pub fn analyze(text: &str, query: &Query, limits: &QueryLimits) -> Result<(), Sq
         errors.push(SqlError::plain(message));
     }
     if errors.is_empty() {
-        errors.extend(clauses::order_error(query));
+        errors.extend(clauses::order_error(text, query));
     }
     SqlErrors::check(errors).map_err(|errors| errors.locate(text))
 }

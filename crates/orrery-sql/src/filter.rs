@@ -81,6 +81,11 @@ pub enum TextScan {
 }
 
 pub(crate) mod build;
+mod composites;
+mod uses;
+
+pub use composites::{Composable, Key, Served, steps};
+pub use uses::PathUse;
 
 impl IndexFilter {
     /// AND: contradictions and tautologies vanish, bounds of one path meet in one range.

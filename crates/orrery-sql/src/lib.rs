@@ -1,5 +1,6 @@
 //! The query language: text to tree to analysis to plan, and evaluation over one item.
 
+pub mod advice;
 pub mod analysis;
 pub mod ast;
 pub mod environment;
@@ -7,6 +8,7 @@ pub mod errors;
 mod eval;
 pub mod filter;
 mod functions;
+pub mod index_metrics;
 pub mod lexer;
 pub mod merge;
 pub mod parser;

@@ -61,7 +61,7 @@ pub fn merge<E>(
         return grouped(info, ranges, &mut tail);
     }
     if !info.order_by.is_empty() {
-        return ordered(info, ranges, &mut tail);
+        return ordered(info, ranges, &mut |row| tail.take_value(row));
     }
     for row in ranges.into_iter().flatten() {
         if tail.take(row.map_err(MergeError::Range)?).is_break() {
@@ -151,35 +151,56 @@ fn grouped<E>(
     ranges: Vec<RangeRows<'_, E>>,
     tail: &mut Tail<'_>,
 ) -> Result<(), MergeError<E>> {
-    let mut places: FxHashMap<u128, usize> = FxHashMap::default();
-    let mut groups: Vec<Partials> = Vec::new();
-    let by_key = !info.group_by_expressions.is_empty();
-    for row in ranges.into_iter().flatten() {
-        let row = row.map_err(MergeError::Range)?;
-        let row = json::parse(&row).map_err(|_| MergeError::Row)?;
-        let key = if by_key {
-            distinct_hash::hash(row.member("groupByItems"))
-        } else {
-            0
-        };
-        let place = *places.entry(key).or_insert_with(|| {
-            groups.push(Partials::new(info));
-            groups.len() - 1
-        });
-        // `SELECT VALUE aggregate` without groups sends the partial results as the row itself.
-        let payload = if by_key || info.aggregates.is_empty() {
-            row.member("payload")
-        } else {
-            &row
-        };
-        groups[place].take(info, payload);
+    let mut groups = Groups {
+        info,
+        places: FxHashMap::default(),
+        list: Vec::new(),
+    };
+    if info.order_by.is_empty() {
+        for row in ranges.into_iter().flatten() {
+            let row = row.map_err(MergeError::Range)?;
+            groups.take(&json::parse(&row).map_err(|_| MergeError::Row)?);
+        }
+    } else {
+        ordered(info, ranges, &mut |row| {
+            groups.take(row);
+            ControlFlow::Continue(())
+        })?;
     }
-    for group in groups {
+    for group in groups.list {
         if tail.take_value(&group.finish(info)).is_break() {
             break;
         }
     }
     Ok(())
+}
+
+struct Groups<'i> {
+    info: &'i QueryInfo,
+    places: FxHashMap<u128, usize>,
+    list: Vec<Partials>,
+}
+
+impl Groups<'_> {
+    fn take(&mut self, row: &Value<'_>) {
+        let by_key = !self.info.group_by_expressions.is_empty();
+        let key = if by_key {
+            distinct_hash::hash(row.member("groupByItems"))
+        } else {
+            0
+        };
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.list.push(Partials::new(self.info));
+            self.list.len() - 1
+        });
+        // `SELECT VALUE aggregate` without groups sends the partial results as the row itself.
+        let payload = if by_key || self.info.aggregates.is_empty() {
+            row.member("payload")
+        } else {
+            row
+        };
+        self.list[place].take(self.info, payload);
+    }
 }
 
 /// The next row of a range.
@@ -226,7 +247,7 @@ fn compare(info: &QueryInfo, left: &Head, right: &Head) -> Ordering {
 fn ordered<E>(
     info: &QueryInfo,
     mut ranges: Vec<RangeRows<'_, E>>,
-    tail: &mut Tail<'_>,
+    take: &mut dyn FnMut(&Value<'_>) -> ControlFlow<()>,
 ) -> Result<(), MergeError<E>> {
     let mut heads = Vec::with_capacity(ranges.len());
     for rows in &mut ranges {
@@ -245,7 +266,7 @@ fn ordered<E>(
         let Some(head) = std::mem::replace(&mut heads[place], next) else {
             return Ok(());
         };
-        if tail.take_value(&head.payload).is_break() {
+        if take(&head.payload).is_break() {
             return Ok(());
         }
     }

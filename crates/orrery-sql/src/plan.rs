@@ -15,7 +15,7 @@ pub use projection::item_name;
 
 use crate::analysis::{QueryLimits, aggregate_calls, analyze, contains_aggregate};
 use crate::analysis::{is_aggregate_call, scores};
-use crate::ast::{ExprKind, Input, Projection, Query, Select};
+use crate::ast::{ExprKind, Input, OrderBy, Projection, Query, Select};
 use crate::environment::{DistanceFunction, Environment, Parameters};
 use crate::errors::{SqlError, SqlErrors};
 use crate::printer::Printer;
@@ -238,12 +238,7 @@ impl Planner<'_> {
             };
         }
         if let Some(order_by) = &query.order_by {
-            for key in &order_by.keys {
-                let descending = key.descending.unwrap_or(false) || self.scores_descend(&key.expr);
-                info.non_streaming |= is_vector_distance(&key.expr);
-                info.order_by
-                    .push((Printer::expr_text(self.text, &key.expr), descending));
-            }
+            self.sort_keys(order_by, info);
             info.rewritten = self.ordered_text(info);
         } else if query.select.distinct {
             if info.top.is_some() || info.offset.is_some() {
@@ -255,6 +250,15 @@ impl Planner<'_> {
             info.limit = None;
         } else if info.offset.is_some() {
             info.rewritten = self.text_with_page(info);
+        }
+    }
+
+    fn sort_keys(&self, order_by: &OrderBy, info: &mut QueryInfo) {
+        for key in &order_by.keys {
+            let descending = key.descending.unwrap_or(false) || self.scores_descend(&key.expr);
+            info.non_streaming |= is_vector_distance(&key.expr);
+            info.order_by
+                .push((Printer::expr_text(self.text, &key.expr), descending));
         }
     }
 
@@ -280,7 +284,10 @@ impl Planner<'_> {
         if self.query.select.distinct {
             info.distinct = DistinctType::Unordered;
         }
-        info.rewritten = self.grouped_text();
+        if let Some(order_by) = &self.query.order_by {
+            self.sort_keys(order_by, info);
+        }
+        info.rewritten = self.grouped_text(info);
     }
 
     /// The client counts the distinct rows of the inner query.

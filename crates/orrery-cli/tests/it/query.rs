@@ -58,6 +58,13 @@ fn merged_results_equal_those_of_one_range() {
         "SELECT VALUE MIN(c.n) FROM c WHERE c.n > 3",
         "SELECT VALUE MAX(c.id) FROM c",
         "SELECT COUNT(1) AS n, SUM(c.n) AS s FROM c",
+        "SELECT c.even, COUNT(1) AS n, AVG(c.n) AS a FROM c GROUP BY c.even ORDER BY c.even DESC",
+        "SELECT TOP 4 c.pk, MIN(c.n) AS m FROM c WHERE c.n > 5 GROUP BY c.pk ORDER BY c.pk",
+        "SELECT c.pk FROM c GROUP BY c.pk ORDER BY c.pk DESC OFFSET 2 LIMIT 3",
+        "SELECT VALUE COUNT(1) FROM c GROUP BY c.pk ORDER BY c.pk",
+        "SELECT DISTINCT VALUE c.even FROM c ORDER BY c.even DESC",
+        "SELECT DISTINCT TOP 3 c.pk FROM c ORDER BY c.pk",
+        "SELECT COUNT(1) AS n FROM (SELECT DISTINCT VALUE c.pk FROM c)",
     ] {
         let one = data.query("db/one", text, &["--format", "ndjson"]);
         let many = data.query("db/many", text, &["--format", "ndjson"]);

@@ -9,7 +9,7 @@ use super::{Done, Environment, Queued, Work, WriterState};
 use crate::answer::{Answer, Failure, Meta};
 use crate::container::{Container, ContainerState};
 use crate::error::Error;
-use crate::layout::entries::HistoryKind;
+use crate::layout::entries::{HistoryKind, RebuildEntry};
 use crate::layout::{family, keys};
 use crate::partition::Partition;
 use crate::write::apply::{Applied, Refused, Transaction};
@@ -129,8 +129,8 @@ impl<'d> Decider<'d> {
             } => self
                 .delete_key(container, &state, key, removed, charge)
                 .map_err(|error| self.failure(error)),
-            Work::Rebuild { after, moved } => self
-                .rebuild(container, &state, after, moved)
+            Work::Rebuild(from) => self
+                .rebuild(container, &state, from)
                 .map_err(|error| self.failure(error)),
             Work::CutHistory(up_to) => self.cut_history(up_to).map_err(|error| self.failure(error)),
         }
@@ -361,23 +361,28 @@ impl<'d> Decider<'d> {
         &mut self,
         container: &Container,
         state: &ContainerState,
-        after: Option<DocId>,
-        moved: u64,
+        from: RebuildEntry,
     ) -> Result<Progress<Answer<WriteOutcome>>, Error> {
+        let version = state.index().version();
+        let mut entry = if from.version == version {
+            from
+        } else {
+            RebuildEntry::start_of(version)
+        };
         let mut scan = Scan::prefix([family::ITEM]).max_rows(REBUILD_ROWS);
-        scan.resume = after.map(keys::item);
+        // Docids start at 1.
+        scan.resume = Some(keys::item(entry.last));
         let page = self.overlay.below().scan(&scan)?;
         let transaction = self.transaction(container, state);
-        let (mut after, mut moved) = (after, moved);
         for row in &page.rows {
             let docid = keys::docid_of_item(&row.key).ok_or(Error::Damaged("item key"))?;
-            moved += u64::from(transaction.reindex(&mut self.overlay, docid, &row.value)?);
-            after = Some(docid);
+            transaction.reindex(&mut self.overlay, docid, &row.value)?;
+            entry.last = docid;
         }
-        if page.resume.is_some() {
-            return Ok(Progress::GoesOn(Box::new(Work::Rebuild { after, moved })));
-        }
-        let value = WriteOutcome::Maintained { items: moved };
+        entry.looked += page.rows.len() as u64;
+        entry.is_done = page.resume.is_none();
+        self.overlay.writes.put(&keys::REBUILD, &entry.encode());
+        let value = WriteOutcome::Rebuilt(entry);
         Ok(Progress::Finished(self.answer(value, Charge::ZERO)))
     }
 

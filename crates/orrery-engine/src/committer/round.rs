@@ -214,7 +214,7 @@ fn first_keys(waiting: &[Queued]) -> Vec<Vec<u8>> {
                 }
             }
             Work::Expire(docids) => keys.extend(docids.iter().map(|&docid| keys::item(docid))),
-            Work::DeleteKey { .. } | Work::CutHistory(_) | Work::Rebuild { .. } => {}
+            Work::DeleteKey { .. } | Work::CutHistory(_) | Work::Rebuild(_) => {}
         }
     }
     keys.sort_unstable();

@@ -1,4 +1,4 @@
-//! Values of change, history and counters entries. Numbers are big-endian.
+//! Values of change, history, counters and rebuild entries. Numbers are big-endian.
 
 use orrery_model::ids::{DocId, Lsn};
 
@@ -183,6 +183,61 @@ impl Counters {
             last_ts: next()?,
             history_cut: Lsn(next()?),
             unindexed: next()?,
+        })
+    }
+}
+
+/// How far the items of a partition have moved to an indexing policy; written with the moves.
+///
+/// Value: version u32, done u8, last docid u64, items u64.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RebuildEntry {
+    /// The version of the policy that they are on the way to.
+    pub version: u32,
+    /// The last item that was looked at; items move in order of their docids.
+    pub last: DocId,
+    /// How many were looked at.
+    pub looked: u64,
+    /// None are left.
+    pub is_done: bool,
+}
+
+impl RebuildEntry {
+    /// The start of the way to a policy.
+    pub fn start_of(version: u32) -> Self {
+        Self {
+            version,
+            last: DocId(0),
+            looked: 0,
+            is_done: false,
+        }
+    }
+
+    /// The stored value.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut value = Vec::with_capacity(21);
+        value.extend_from_slice(&self.version.to_be_bytes());
+        value.push(u8::from(self.is_done));
+        value.extend_from_slice(&self.last.0.to_be_bytes());
+        value.extend_from_slice(&self.looked.to_be_bytes());
+        value
+    }
+
+    /// Reads a stored value.
+    pub fn decode(value: &[u8]) -> Result<Self, Error> {
+        Self::read(value).ok_or(Error::Damaged("rebuild entry"))
+    }
+
+    fn read(value: &[u8]) -> Option<Self> {
+        let (version, rest) = value.split_first_chunk::<4>()?;
+        let (&is_done, mut rest) = rest.split_first()?;
+        let last = DocId(take_u64(&mut rest)?);
+        let looked = take_u64(&mut rest)?;
+        (rest.is_empty() && is_done <= 1).then_some(Self {
+            version: u32::from_be_bytes(*version),
+            last,
+            looked,
+            is_done: is_done == 1,
         })
     }
 }

@@ -11,6 +11,9 @@ pub type Ordinal = u16;
 /// Key of the one counters entry.
 pub const COUNTERS: [u8; 1] = [family::COUNTERS];
 
+/// Key of the one rebuild entry.
+pub const REBUILD: [u8; 1] = [family::REBUILD];
+
 /// Key of an item.
 pub fn item(docid: DocId) -> Vec<u8> {
     item_key(docid).to_vec()

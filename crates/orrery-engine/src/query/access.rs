@@ -4,14 +4,13 @@ use orrery_model::charge::QueryCost;
 use orrery_model::container::CompositePath;
 use orrery_model::index::{Composite, PathHash};
 use orrery_model::value::Value;
-use orrery_sql::filter::{IndexFilter, IndexStep, IndexTest};
+use orrery_sql::filter::{IndexFilter, IndexStep, IndexTest, steps};
 use orrery_storage::Scan;
 
 use super::docid_stream::{DocIdStream, Span};
 use super::docids::DocIds;
 use super::metrics::AccessKind;
 use super::page::PageRun;
-use super::prepare::steps;
 use super::seek::{self, KeyRange, Seeker};
 use super::walk::{Layout, OrderedWalk};
 use crate::container::ContainerState;

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use orrery_model::container::{DistanceFunction as PolicyDistance, GeospatialType};
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::path::Step;
+use orrery_sql::advice;
 use orrery_sql::analysis::{QueryLimits, analyze};
 use orrery_sql::ast::{Projection, Query};
 use orrery_sql::environment::{
     Computed, DistanceFunction, Environment, Parameters, Surface, VectorPath,
 };
-use orrery_sql::filter::IndexStep;
+use orrery_sql::filter::steps;
+use orrery_sql::index_metrics::{IndexMetrics, Offered};
 use orrery_sql::plan::{Features, PlanContext, QueryPlan};
 use orrery_sql::program::Program;
 use orrery_sql::routing::{KeyFilter, constant, key_filter};
@@ -139,6 +141,20 @@ impl Prepared {
         }
     }
 
+    /// What the query asks of the index, and what it could.
+    pub fn index_metrics(&self, state: &ContainerState) -> IndexMetrics {
+        let offered = Offered {
+            includes: &|path| state.coverage(path).scalars,
+            composites: state.composites().collect(),
+        };
+        IndexMetrics::new(&self.program, &offered)
+    }
+
+    /// Query advice, as JSON.
+    pub fn advice(&self) -> String {
+        advice::to_json(&advice::advice(&self.query))
+    }
+
     /// Whether rows are items as they are stored.
     pub fn returns_items(&self) -> bool {
         matches!(self.query.select.projection, Projection::Star(_))
@@ -182,16 +198,6 @@ impl Prepared {
             }
         }
     }
-}
-
-/// A path of a query as the index writes it.
-pub(super) fn steps(path: &[IndexStep]) -> Vec<Step> {
-    path.iter()
-        .map(|step| match step {
-            IndexStep::Member(name) => Step::Property(name.clone()),
-            IndexStep::AnyElement => Step::Element,
-        })
-        .collect()
 }
 
 fn environment(engine: &Engine, state: &ContainerState) -> Result<Environment, Error> {

@@ -10,12 +10,11 @@ use orrery_model::ids::DocId;
 use orrery_model::index::{PathHash, STRING_LIMIT};
 use orrery_model::ordered::{self, Decoded, Tag};
 use orrery_model::value::Value;
-use orrery_sql::filter::{IndexFilter, IndexStep, IndexTest, TextScan};
+use orrery_sql::filter::{IndexFilter, IndexStep, IndexTest, TextScan, steps};
 use orrery_storage::{Reader, Scan};
 
 use super::docid_stream::{self, DocIdStream};
 use super::docids::DocIds;
-use super::prepare::steps;
 use crate::container::ContainerState;
 use crate::error::Error;
 use crate::layout::term;

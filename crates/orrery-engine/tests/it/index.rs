@@ -113,6 +113,7 @@ fn another_policy_is_reached_by_a_rebuild() {
         let state = world.container.state();
         let path = ItemPath::parse("/o/x").expect("a path");
         assert!(state.is_rebuilding());
+        assert_eq!(world.container.index_progress(), 0);
         assert!(
             !state.coverage(path.steps()).scalars,
             "one of the policies leaves it out"
@@ -125,7 +126,15 @@ fn another_policy_is_reached_by_a_rebuild() {
         world = world.reopen();
         assert!(world.container.state().is_rebuilding());
         let before = positions(&world);
-        world.engine.rebuild_indexes().expect("rebuilt");
+        let mut progress = 0;
+        while world.engine.rebuild_indexes(1).expect("rebuilt") > 0 {
+            let now = world.container.index_progress();
+            assert!(now >= progress, "{now} after {progress}");
+            progress = now;
+            world = world.reopen();
+            assert_eq!(world.container.index_progress(), now, "a restart goes on");
+        }
+        assert_eq!(world.container.index_progress(), 100);
         assert_eq!(positions(&world), before, "clients see no change");
         assert!(!world.container.state().is_rebuilding());
         let terms = check(&world);

@@ -3,3 +3,4 @@
 mod asking;
 mod differential;
 mod making;
+mod policy;

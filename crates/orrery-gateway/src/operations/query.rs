@@ -1,8 +1,11 @@
 //! Queries over items, and their plans (protocol: section 8).
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use http::{HeaderValue, StatusCode};
 use orrery_engine::Answer;
-use orrery_engine::query::QueryOptions;
+use orrery_engine::query::{Explanation, QueryOptions};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::{ContainerCall, page_reply};
 use crate::request::{QueryBody, RequestHeaders};
@@ -21,6 +24,9 @@ pub(super) async fn run(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
         continuation: page.continuation,
         session: page.session,
         cross_partition: headers.flag(&names::ENABLE_CROSS_PARTITION)?,
+        explain: headers.flag(&names::POPULATE_INDEX_METRICS)?
+            || headers.flag(&names::POPULATE_INDEX_METRICS_V2)?
+            || headers.flag(&names::POPULATE_QUERY_ADVICE)?,
     };
     let Answer { value, meta } = call
         .blocking(move |engine, container| engine.query(container, &spec, &target, &options))
@@ -29,6 +35,9 @@ pub(super) async fn run(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
     let mut reply = page_reply(&call.container, array, &value.rows, value.count);
     if headers.flag(&names::POPULATE_QUERY_METRICS)? {
         reply = reply.header_text(names::QUERY_METRICS, value.metrics.to_string());
+    }
+    if let Some(explanation) = &value.explanation {
+        reply = explained(reply, headers, explanation)?;
     }
     if headers.flag(&names::OPTIMISTIC_DIRECT_EXECUTE)? && value.continuation.is_some() {
         // Without it the .NET SDK drops what it has and starts over with a plan
@@ -39,6 +48,29 @@ pub(super) async fn run(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
         );
     }
     Ok(reply.continuation(value.continuation).meta(meta))
+}
+
+/// Adds index metrics and query advice, in the encodings that are asked for (protocol: section
+/// 3.3).
+fn explained(
+    reply: Reply,
+    headers: RequestHeaders<'_>,
+    explanation: &Explanation,
+) -> Result<Reply, GatewayError> {
+    let mut reply = reply;
+    let url = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+    if headers.flag(&names::POPULATE_INDEX_METRICS_V2)? {
+        let text = url(&explanation.index.to_json_v2());
+        reply = reply.header_text(names::INDEX_UTILIZATION, text);
+    } else if headers.flag(&names::POPULATE_INDEX_METRICS)? {
+        let text = BASE64_STANDARD.encode(explanation.index.to_json());
+        reply = reply.header_text(names::INDEX_UTILIZATION, text);
+    }
+    if headers.flag(&names::POPULATE_QUERY_ADVICE)? {
+        let text = url(&explanation.advice);
+        reply = reply.header_text(names::QUERY_ADVICE, text);
+    }
+    Ok(reply)
 }
 
 /// Plans a query for the client's pipeline.

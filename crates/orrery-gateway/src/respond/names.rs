@@ -59,6 +59,8 @@ names! {
     QUERY_METRICS = "x-ms-documentdb-query-metrics";
     /// Indexes that a query used or could use.
     INDEX_UTILIZATION = "x-ms-cosmos-index-utilization";
+    /// What a query had better do another way, URL-encoded.
+    QUERY_ADVICE = "x-ms-cosmos-query-advice";
     /// How a query ran.
     QUERY_EXECUTION_INFO = "x-ms-cosmos-query-execution-info";
     /// Whether the client must distribute the rest of a query.
@@ -110,6 +112,8 @@ names! {
     POPULATE_INDEX_METRICS = "x-ms-cosmos-populateindexmetrics";
     /// Return index metrics, URL-encoded.
     POPULATE_INDEX_METRICS_V2 = "x-ms-cosmos-populateindexmetrics-v2";
+    /// Return query advice.
+    POPULATE_QUERY_ADVICE = "x-ms-cosmos-populatequeryadvice";
     /// A query is tried on one range without a plan.
     OPTIMISTIC_DIRECT_EXECUTE = "x-ms-cosmos-query-optimisticdirectexecute";
     /// This POST is an upsert.

@@ -1,5 +1,6 @@
 //! Queries over the wire: pages, targets, plans, and what clients have to merge.
 
+use base64::Engine as _;
 use orrery_model::json;
 use orrery_model::value::Value;
 
@@ -69,6 +70,52 @@ fn a_query_answers_rows_charge_and_metrics() {
             > 2.0
     );
     assert!(answer.header("x-ms-session-token").is_some());
+}
+
+#[test]
+fn a_query_tells_its_indexes_and_advice_on_request() {
+    let mut account = filled();
+    let text = r#"{"query":"SELECT * FROM c WHERE c.n = 3 AND CONTAINS(c.pk, 'a')"}"#;
+    let answer = query(
+        &mut account,
+        text,
+        &[
+            CROSS,
+            ("x-ms-cosmos-populateindexmetrics", "True"),
+            ("x-ms-cosmos-populatequeryadvice", "True"),
+        ],
+    );
+    let index = answer
+        .header("x-ms-cosmos-index-utilization")
+        .expect("index metrics");
+    let index = base64::prelude::BASE64_STANDARD
+        .decode(index)
+        .expect("base64");
+    let index = json::parse(&index).expect("JSON");
+    let spec = |at: usize| {
+        let used = index.member("UtilizedSingleIndexes").element(at);
+        used.member("IndexSpec").as_str().map(str::to_owned)
+    };
+    assert_eq!(
+        (spec(0).as_deref(), spec(1).as_deref(), spec(2)),
+        (Some("/n/?"), Some("/pk/?"), None)
+    );
+    let advice = answer.header("x-ms-cosmos-query-advice").expect("advice");
+    assert!(advice.contains("QA1002"), "{advice}");
+    let answer = query(
+        &mut account,
+        text,
+        &[CROSS, ("x-ms-cosmos-populateindexmetrics-V2", "True")],
+    );
+    let index = answer
+        .header("x-ms-cosmos-index-utilization")
+        .expect("index metrics");
+    assert!(
+        index.contains("UtilizedIndexes") && index.contains("%2Fn%2F%3F"),
+        "{index}"
+    );
+    let plain = query(&mut account, text, &[CROSS]);
+    assert!(plain.header("x-ms-cosmos-index-utilization").is_none());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::aggregates::aggregate_calls;
 use super::same::same;
 use crate::ast::{Count, CountValue, Expr, ExprKind, Input, Query};
 use crate::errors::SqlError;
+use crate::printer::Printer;
 use crate::signatures::BuiltIn;
 use orrery_model::value::{Number, Value};
 
@@ -65,7 +66,7 @@ pub(super) fn check_subquery(query: &Query, errors: &mut Vec<SqlError>) {
 }
 
 /// What keeps a query from being sorted, once everything else is right.
-pub(super) fn order_error(query: &Query) -> Option<SqlError> {
+pub(super) fn order_error(text: &str, query: &Query) -> Option<SqlError> {
     let order_by = query.order_by.as_ref()?;
     // One row needs no order: the planner keeps the clause and ignores it.
     let folded = query.group_by.is_empty() && aggregate_calls(query);
@@ -84,6 +85,13 @@ pub(super) fn order_error(query: &Query) -> Option<SqlError> {
         }
         if let Some(error) = path_error(query, &key.expr) {
             return Some(error);
+        }
+        if !query.group_by.is_empty() {
+            let path = Printer::expr_text(text, &key.expr);
+            let message = format!(
+                "Property reference '{path}' is invalid in the ORDER BY clause because it is not contained in either an aggregate function or the GROUP BY clause."
+            );
+            return Some(SqlError::new("SC2103", message, key.expr.span));
         }
     }
     None

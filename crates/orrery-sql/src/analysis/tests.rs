@@ -87,6 +87,10 @@ fn order_needs_paths() {
     }
     assert_eq!(codes("SELECT * FROM c ORDER BY 1"), ["2206"]);
     assert_eq!(
+        codes("SELECT c.a FROM c GROUP BY c.a ORDER BY c.b"),
+        ["SC2103"]
+    );
+    assert_eq!(
         codes("SELECT VALUE v FROM c JOIN (SELECT VALUE 1) v ORDER BY v"),
         ["2206"]
     );

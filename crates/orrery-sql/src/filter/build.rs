@@ -46,7 +46,7 @@ fn rows(select: &Select, origins: &mut Vec<Origin>) -> IndexFilter {
     IndexFilter::and(branches)
 }
 
-fn condition(node: &Node, origins: &mut Vec<Origin>) -> IndexFilter {
+pub(super) fn condition(node: &Node, origins: &mut Vec<Origin>) -> IndexFilter {
     match node {
         Node::Constant(Value::Bool(true)) => IndexFilter::All,
         Node::Constant(_) => IndexFilter::Nothing,

@@ -138,21 +138,36 @@ impl Planner<'_> {
         )
     }
 
-    /// GROUP BY: rows with their group keys.
-    pub(super) fn grouped_text(&self) -> String {
-        let keys: Vec<String> = self
-            .query
-            .group_by
-            .iter()
-            .map(|key| format!("{{\"item\": {}}}", self.expr(key)))
-            .collect();
+    /// GROUP BY: rows with their group keys. With ORDER BY they are the payloads of sorted rows:
+    /// clients merge the order first and then the groups, which they keep in order of appearance.
+    pub(super) fn grouped_text(&self, info: &QueryInfo) -> String {
+        let items = |keys: &mut dyn Iterator<Item = &String>| {
+            let items: Vec<String> = keys.map(|key| format!("{{\"item\": {key}}}")).collect();
+            items.join(", ")
+        };
+        let groups = items(&mut info.group_by_expressions.iter());
+        if info.order_by.is_empty() {
+            return format!(
+                "SELECT [{groups}] AS groupByItems, {} AS payload{}{}{}",
+                self.payload(),
+                self.sources_clause(),
+                self.where_clause(),
+                self.group_by_clause()
+            );
+        }
+        let filter = match &self.query.filter {
+            Some(filter) => format!("({} AND {FILTER})", self.expr(filter)),
+            None => FILTER.to_owned(),
+        };
         format!(
-            "SELECT [{}] AS groupByItems, {} AS payload{}{}{}",
-            keys.join(", "),
+            "SELECT MIN({root}._rid) AS _rid, [{}] AS orderByItems, \
+             {{\"groupByItems\": [{groups}], \"payload\": {}}} AS payload{}\nWHERE {filter}{}{}",
+            items(&mut info.order_by.iter().map(|(key, _)| key)),
             self.payload(),
             self.sources_clause(),
-            self.where_clause(),
-            self.group_by_clause()
+            self.group_by_clause(),
+            self.order_by_clause(),
+            root = self.root(),
         )
     }
 

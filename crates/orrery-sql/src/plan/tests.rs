@@ -38,6 +38,22 @@ fn ordered_queries_carry_their_keys() {
 }
 
 #[test]
+fn sorted_groups_travel_in_sorted_rows() {
+    let info =
+        info("SELECT TOP 3 c.a, COUNT(1) AS n FROM c WHERE c.f GROUP BY c.a ORDER BY c.a DESC");
+    assert_eq!(
+        info.rewritten,
+        "SELECT MIN(c._rid) AS _rid, [{\"item\": c.a}] AS orderByItems, \
+         {\"groupByItems\": [{\"item\": c.a}], \
+         \"payload\": {\"a\": c.a, \"n\": {\"item\": COUNT(1)}}} AS payload\nFROM c\n\
+         WHERE (c.f AND ({documentdb-formattableorderbyquery-filter}))\n\
+         GROUP BY c.a\nORDER BY c.a DESC"
+    );
+    assert_eq!(info.order_by, [("c.a".to_owned(), true)]);
+    assert_eq!((info.top, info.group_by_aliases.len()), (Some(3), 2));
+}
+
+#[test]
 fn distinct_rows_are_counted_by_the_client() {
     let info = info("SELECT COUNT(1) AS n FROM (SELECT DISTINCT VALUE c.x FROM c)");
     assert_eq!(info.distinct_count_alias.as_deref(), Some("n"));

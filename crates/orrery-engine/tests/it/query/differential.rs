@@ -26,7 +26,7 @@ fn definition(paths: &str, policy: &str) -> String {
 const FLAT: &str = r#"["/pk"]"#;
 const HIERARCHY: &str = r#"["/pk","/sub"],"kind":"MultiHash","version":2"#;
 
-fn fill(world: &World, dice: &TestEntropy, count: u64, nodes: bool) {
+pub fn fill(world: &World, dice: &TestEntropy, count: u64, nodes: bool) {
     for id in 0..count {
         let (_, body) = item(dice, id, nodes);
         world.create("", &body).expect("created");
@@ -87,7 +87,7 @@ pub fn short(text: &str) -> String {
     while let Some(at) = rest.find("xxxxxxxx") {
         let (before, from) = rest.split_at(at);
         let end = from.find(|letter| letter != 'x').unwrap_or(from.len());
-        out.push_str(&format!("{before}<{end}>"));
+        out = out + before + "<" + &end.to_string() + ">";
         rest = &from[end..];
     }
     out + rest

@@ -122,7 +122,7 @@ pub fn condition(dice: &TestEntropy, depth: u64) -> String {
     match dice.below(if depth == 0 { 11 } else { 15 }) {
         0 | 1 => format!("{} = {}", path(dice), constant(dice)),
         2 => {
-            let list: Vec<String> = (0..1 + dice.below(4)).map(|_| constant(dice)).collect();
+            let list: Vec<String> = (0..=dice.below(4)).map(|_| constant(dice)).collect();
             format!("{} IN ({})", path(dice), list.join(", "))
         }
         3 | 4 => {

@@ -14,11 +14,11 @@ pub(super) fn add_headers(
     path: &ResourcePath,
     status: StatusCode,
 ) -> Result<Reply, Problem> {
+    // A path of a feed or of a container that is gone names none.
+    let container = exchange.gateway.engine.catalog().container(path).ok();
+    let progress = container.map_or(100, |container| container.index_progress());
     let mut reply = reply
-        .header(
-            names::INDEX_TRANSFORMATION_PROGRESS,
-            HeaderValue::from_static("100"),
-        )
+        .header_text(names::INDEX_TRANSFORMATION_PROGRESS, progress.to_string())
         .header(
             names::LAZY_INDEXING_PROGRESS,
             HeaderValue::from_static("-1"),
