@@ -9,6 +9,7 @@ mod check;
 mod conformance;
 mod crash;
 mod fuzz;
+mod golden;
 mod install;
 mod paths;
 mod process;
@@ -23,7 +24,7 @@ use anyhow::{Result, bail};
 
 use apps::Language;
 use arguments::Arguments;
-use server::Profile;
+use server::{Binary, Profile};
 
 const HELP: &str = "\
 Developer commands of OrreryDB.
@@ -39,12 +40,20 @@ Developer commands of OrreryDB.
   cargo xtask apps [python|js]       sample applications of tests/sdk, over http and https
               [--release]            with the release binary
 
+  cargo xtask golden [python|js]     golden scripts of tests/golden through the SDKs
+              [--full]               1, 3 and 16 ranges, all sizes of pages
+              [--filter TEXT]        only scripts whose name contains the text
+              [--debug]              with the debug binary
+              [--binary FILE]        with this binary, nothing is built
+
   cargo xtask conformance python     the Python SDK's own tests against the release binary
-              [--mark MARK]          which selection (default cosmosEmulator; cosmosQuery)
+              [--mark MARK]          one selection of cosmosEmulator, cosmosQuery,
+                                     cosmosSearchQuery (default: all three)
               [--filter EXPRESSION]  as pytest's -k
               [--jobs N]             servers and runners side by side (default 1)
               [--seconds N]          limit for one test (default 120)
               [--debug]              with the debug binary
+              [--binary FILE]        with this binary, nothing is built
               [--endpoint URL]       against a server that already runs
 
   cargo xtask crash [--rounds N]     kill -9 under load, then check (default 50)
@@ -85,6 +94,7 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
         },
         Some("cases") => run_cases(arguments),
         Some("apps") => run_apps(arguments),
+        Some("golden") => run_golden(arguments),
         Some("conformance") => run_conformance(arguments),
         Some("crash") => run_crash(arguments),
         Some("bench") => {
@@ -136,14 +146,29 @@ fn run_apps(mut arguments: Arguments) -> Result<()> {
     } else {
         Profile::Debug
     };
-    let languages: &[Language] = match arguments.command().as_deref() {
-        None => &[Language::Python, Language::JavaScript],
-        Some("python") => &[Language::Python],
-        Some("js") => &[Language::JavaScript],
-        Some(other) => bail!("no applications in `{other}`"),
+    let languages = languages(&mut arguments)?;
+    arguments.finish()?;
+    apps::run(&languages, profile)
+}
+
+fn languages(arguments: &mut Arguments) -> Result<Vec<Language>> {
+    Ok(match arguments.command().as_deref() {
+        None => vec![Language::Python, Language::JavaScript],
+        Some("python") => vec![Language::Python],
+        Some("js") => vec![Language::JavaScript],
+        Some(other) => bail!("no SDK `{other}`"),
+    })
+}
+
+fn run_golden(mut arguments: Arguments) -> Result<()> {
+    let options = golden::Options {
+        languages: languages(&mut arguments)?,
+        full: arguments.switch("--full"),
+        filter: arguments.value("--filter")?,
+        binary: Binary::of(&mut arguments)?,
     };
     arguments.finish()?;
-    apps::run(languages, profile)
+    golden::run(&options)
 }
 
 fn run_conformance(mut arguments: Arguments) -> Result<()> {
@@ -152,13 +177,11 @@ fn run_conformance(mut arguments: Arguments) -> Result<()> {
         _ => bail!("which SDK? `cargo xtask conformance python`"),
     }
     let options = conformance::Options {
-        mark: arguments
-            .value("--mark")?
-            .unwrap_or_else(|| "cosmosEmulator".to_owned()),
+        mark: arguments.value("--mark")?,
         filter: arguments.value("--filter")?,
         jobs: arguments.number("--jobs")?.unwrap_or(1).max(1),
         seconds: arguments.number("--seconds")?.unwrap_or(120),
-        profile: profile(&mut arguments),
+        binary: Binary::of(&mut arguments)?,
         endpoint: arguments.value("--endpoint")?,
     };
     arguments.finish()?;

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
+use crate::arguments::Arguments;
 use crate::process::{self, Guarded};
 
 /// The key that emulators of the service publish and that the server takes by default.
@@ -42,6 +43,33 @@ impl Profile {
     }
 }
 
+/// Which binary is tested.
+#[derive(Debug, Clone)]
+pub enum Binary {
+    /// One that is built first.
+    Built(Profile),
+    /// One that lies there.
+    File(PathBuf),
+}
+
+impl Binary {
+    /// Takes `--binary FILE` and `--debug`; the release binary is the default.
+    pub fn of(arguments: &mut Arguments) -> Result<Self> {
+        Ok(match arguments.value("--binary")? {
+            Some(file) => Self::File(std::path::absolute(file)?),
+            None => Self::Built(crate::profile(arguments)),
+        })
+    }
+
+    /// Its path; built by now.
+    pub fn path(&self) -> Result<PathBuf> {
+        match self {
+            Self::Built(profile) => profile.build(),
+            Self::File(file) => Ok(file.clone()),
+        }
+    }
+}
+
 /// A running server; it is killed when this value goes.
 pub struct Server {
     child: Guarded,
@@ -50,14 +78,15 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts `orrery serve` on a free port with these further arguments and waits until it
+    /// Starts `orrery serve`, on a free port unless the arguments name one, with these further arguments and waits until it
     /// accepts connections.
     pub fn start(binary: &Path, arguments: &[&str]) -> Result<Self> {
-        Self::spawn(
-            Command::new(binary)
-                .args(["serve", "--port", "0"])
-                .args(arguments),
-        )
+        let mut command = Command::new(binary);
+        command.arg("serve");
+        if !arguments.contains(&"--port") {
+            command.args(["--port", "0"]);
+        }
+        Self::spawn(command.args(arguments))
     }
 
     /// Starts a server in memory that advertises itself as emulators of the service do: by the

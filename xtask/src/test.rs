@@ -5,19 +5,20 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 
 use crate::apps::{self, Language};
-use crate::server::Profile;
-use crate::{cases, crash, install, paths, process};
+use crate::server::{Binary, Profile};
+use crate::{cases, crash, golden, install, paths, process};
 
 type Part = fn() -> Result<()>;
 
 /// Runs every test and names the parts that failed.
 pub fn run() -> Result<()> {
     let started = Instant::now();
-    let parts: [(&str, Part); 5] = [
+    let parts: [(&str, Part); 6] = [
         ("what the tests need", needs),
         ("Rust tests", rust),
         ("cases", shared_cases),
         ("sdk applications", applications),
+        ("golden scripts through the SDKs", golden_scripts),
         ("crash", crashes),
     ];
     let mut failed = Vec::new();
@@ -63,6 +64,15 @@ fn shared_cases() -> Result<()> {
 
 fn applications() -> Result<()> {
     apps::run(&[Language::Python, Language::JavaScript], Profile::Debug)
+}
+
+fn golden_scripts() -> Result<()> {
+    golden::run(&golden::Options {
+        languages: vec![Language::Python, Language::JavaScript],
+        full: false,
+        binary: Binary::Built(Profile::Debug),
+        filter: None,
+    })
 }
 
 fn crashes() -> Result<()> {

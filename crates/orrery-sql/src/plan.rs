@@ -101,6 +101,17 @@ pub struct QueryPlan {
 }
 
 impl QueryPlan {
+    /// True for aggregates in a projection list.
+    pub fn names_aggregates(&self) -> bool {
+        match &self.info {
+            PlanInfo::Hybrid(_) => false,
+            PlanInfo::Query(info) => {
+                let mut kinds = info.group_by_aliases.iter().map(|(_, kind)| kind);
+                info.group_by_expressions.is_empty() && kinds.any(Option::is_some)
+            }
+        }
+    }
+
     /// True when a gateway may run the query over all its ranges itself: rows need no merging
     /// beyond being put one after the other (protocol: section 8.1).
     pub fn is_plain(&self) -> bool {
@@ -136,9 +147,9 @@ pub fn plan(text: &str, query: &Query, context: &PlanContext<'_>) -> Result<Quer
         pinned: is_pinned(&spans, context.definition),
     };
     let info = match &query.order_by {
-        Some(order_by) if order_by.rank => {
-            PlanInfo::Hybrid(Box::new(planner.hybrid(&scores(order_by)?)))
-        }
+        Some(order_by) if order_by.rank => PlanInfo::Hybrid(Box::new(
+            planner.hybrid(&scores(order_by, Some(context.parameters))?),
+        )),
         _ => PlanInfo::Query(Box::new(planner.info())),
     };
     if let Some(features) = context.features {

@@ -47,8 +47,11 @@ def watch():
 watch()
 
 
+MARKS = ["cosmosEmulator", "cosmosQuery", "cosmosSearchQuery"]
+
+
 def pytest_configure(config):
-    for mark in ["cosmosEmulator", "cosmosQuery"]:
+    for mark in MARKS:
         config.addinivalue_line("markers", mark)
 
 
@@ -77,6 +80,7 @@ def reason(report):
 def pytest_runtest_protocol(item, nextitem):
     before = answered
     item.orrery = {"test": item.nodeid, "outcome": "passed", "seconds": 0.0, "why": ""}
+    item.orrery["marks"] = [mark for mark in MARKS if item.get_closest_marker(mark)]
     yield
     item.orrery["requests"] = answered - before
     with open(os.environ["ORRERY_RESULTS"], "a", encoding="utf-8") as results:

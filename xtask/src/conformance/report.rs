@@ -9,8 +9,8 @@ use super::expected::Expected;
 /// Tests by outcome.
 pub struct Report<'a> {
     outcomes: BTreeMap<&'a str, usize>,
-    senders: usize,
-    senders_passed: usize,
+    /// By mark, the tests that send requests, and how many of them pass. A test may have several.
+    senders: BTreeMap<&'a str, (usize, usize)>,
     /// Failures by cause.
     by_cause: BTreeMap<&'a str, usize>,
     /// Failures that the list does not have: test and reason.
@@ -24,8 +24,7 @@ impl<'a> Report<'a> {
     pub fn new(results: &'a BTreeMap<String, Value>, expected: &'a Expected) -> Self {
         let mut report = Self {
             outcomes: BTreeMap::new(),
-            senders: 0,
-            senders_passed: 0,
+            senders: BTreeMap::new(),
             by_cause: BTreeMap::new(),
             unexpected: Vec::new(),
             recovered: Vec::new(),
@@ -35,8 +34,12 @@ impl<'a> Report<'a> {
             *report.outcomes.entry(outcome).or_default() += 1;
             let sends = record["requests"].as_u64().unwrap_or(0) > 0;
             if sends && outcome != "skipped" {
-                report.senders += 1;
-                report.senders_passed += usize::from(outcome == "passed");
+                for mark in record["marks"].as_array().into_iter().flatten() {
+                    let mark = mark.as_str().unwrap_or_default();
+                    let (sent, passed) = report.senders.entry(mark).or_default();
+                    *sent += 1;
+                    *passed += usize::from(outcome == "passed");
+                }
             }
             let cause = expected.cause(test);
             match (outcome, cause) {
@@ -52,21 +55,28 @@ impl<'a> Report<'a> {
         report
     }
 
-    /// Of the tests that send requests, the share that passes.
-    pub fn sender_share(&self) -> f64 {
-        if self.senders == 0 {
-            return 0.0;
-        }
-        self.senders_passed as f64 / self.senders as f64
+    /// By mark, of the tests that send requests, the share that passes.
+    pub fn shares(&self) -> Vec<(&'a str, f64)> {
+        self.senders
+            .iter()
+            .map(|(mark, (sent, passed))| (*mark, *passed as f64 / *sent as f64))
+            .collect()
     }
 
     /// The figures for machines.
     pub fn figures(&self) -> Value {
+        let marks: BTreeMap<&str, Value> = self
+            .senders
+            .iter()
+            .map(|(mark, (sent, passed))| {
+                let figures =
+                    json!({ "tests_that_send_requests": sent, "of_these_passed": passed });
+                (*mark, figures)
+            })
+            .collect();
         json!({
             "outcomes": self.outcomes,
-            "tests_that_send_requests": self.senders,
-            "of_these_passed": self.senders_passed,
-            "share": self.sender_share(),
+            "marks": marks,
             "expected_failures_by_cause": self.by_cause,
             "unexpected_failures": self.unexpected.len(),
         })
@@ -84,12 +94,12 @@ impl<'a> Report<'a> {
             println!("{count:>5} expected failures: {cause}");
         }
         let of = |outcome| self.outcomes.get(outcome).copied().unwrap_or(0);
-        println!(
-            "of {} tests that send requests {} pass: {:.1} %",
-            self.senders,
-            self.senders_passed,
-            self.sender_share() * 100.0
-        );
+        for (mark, (sent, passed)) in &self.senders {
+            println!(
+                "{mark}: of {sent} tests that send requests {passed} pass: {:.1} %",
+                *passed as f64 / *sent as f64 * 100.0
+            );
+        }
         println!(
             "{} passed, {} failed, {} skipped",
             of("passed"),

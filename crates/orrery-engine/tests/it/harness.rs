@@ -157,6 +157,17 @@ impl World {
         }
     }
 
+    /// Ends the engine and opens its store again.
+    pub fn restart(&mut self) {
+        let limits = &self.limits;
+        self.engine = open_tuned(&self.store, &self.clock, limits, self.tuning)
+            .expect("the store opens again");
+        self.container = self
+            .engine
+            .container_by_number(7, 3)
+            .expect("the container is recorded");
+    }
+
     pub fn write(&self, request: WriteRequest) -> Result<Answer<WriteOutcome>, Failure> {
         self.engine.write(&self.container, request)
     }

@@ -6,6 +6,7 @@ mod change_feed;
 mod conditions;
 mod crashes;
 mod feeds;
+mod golden;
 mod harness;
 mod index;
 mod items;

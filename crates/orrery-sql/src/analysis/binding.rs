@@ -82,7 +82,7 @@ impl<'a> Binder<'a> {
         }
         self.projection(query);
         match (&query.order_by, ranked) {
-            (_, Some(order_by)) => match rank::scores(order_by) {
+            (_, Some(order_by)) => match rank::scores(order_by, None) {
                 Ok(scores) => scores
                     .components
                     .into_iter()

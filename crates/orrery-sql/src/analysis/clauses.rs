@@ -2,7 +2,7 @@
 
 use super::aggregates::aggregate_calls;
 use super::same::same;
-use crate::ast::{Count, CountValue, Expr, ExprKind, Input, Query};
+use crate::ast::{Count, CountValue, Expr, ExprKind, Input, Projection, Query};
 use crate::errors::SqlError;
 use crate::printer::Printer;
 use crate::signatures::BuiltIn;
@@ -75,7 +75,7 @@ pub(super) fn order_error(text: &str, query: &Query) -> Option<SqlError> {
     }
     for key in &order_by.keys {
         if is_score(&key.expr) {
-            if is_vector_distance(&key.expr) && key.descending.is_some() {
+            if is_vector_distance(&key.expr) && key.descending.is_some() && !is_component(query) {
                 return Some(direction_error());
             }
             continue;
@@ -95,6 +95,18 @@ pub(super) fn order_error(text: &str, query: &Query) -> Option<SqlError> {
         }
     }
     None
+}
+
+/// True for the text that a plan has for one component of a fusion: it says the direction
+/// (protocol: section 8.7).
+fn is_component(query: &Query) -> bool {
+    match &query.select.projection {
+        Projection::List(items) => items.iter().any(|item| {
+            let alias = item.alias.as_ref();
+            alias.is_some_and(|alias| alias.name == "orderByItems")
+        }),
+        Projection::Star(_) | Projection::Value(_) => false,
+    }
 }
 
 pub(super) fn direction_error() -> SqlError {

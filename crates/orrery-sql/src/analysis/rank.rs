@@ -2,6 +2,7 @@
 
 use super::clauses::direction_error;
 use crate::ast::{Expr, ExprKind, Input, OrderBy, Query, Span, UnaryOp};
+use crate::environment::Parameters;
 use crate::errors::SqlError;
 use crate::signatures::BuiltIn;
 use crate::visit;
@@ -44,8 +45,12 @@ pub(crate) struct Scores<'a> {
     pub(crate) weights: Option<Vec<f64>>,
 }
 
-/// Takes the clause apart, or says what is wrong with it.
-pub(crate) fn scores(order_by: &OrderBy) -> Result<Scores<'_>, SqlError> {
+/// Takes the clause apart, or says what is wrong with it. Without the values of parameters, weights
+/// that are one stay unchecked and unknown.
+pub(crate) fn scores<'a>(
+    order_by: &'a OrderBy,
+    parameters: Option<&Parameters>,
+) -> Result<Scores<'a>, SqlError> {
     let unranked = || {
         let message = "The ORDER BY RANK clause must be followed by a VectorDistance and/or a FullTextScore function call.";
         SqlError::new("SC2221", message, order_by.span)
@@ -58,7 +63,7 @@ pub(crate) fn scores(order_by: &OrderBy) -> Result<Scores<'_>, SqlError> {
             components: vec![&key.expr],
             weights: None,
         },
-        Some(BuiltIn::Rrf) => fusion(order_by, &key.expr)?.ok_or_else(unranked)?,
+        Some(BuiltIn::Rrf) => fusion(order_by, &key.expr, parameters)?.ok_or_else(unranked)?,
         _ => return Err(unranked()),
     };
     if key.descending.is_some() {
@@ -75,12 +80,17 @@ fn scored(expr: &Expr) -> Option<BuiltIn> {
 }
 
 /// The components of RRF; `None` when they are not two or more scores.
-fn fusion<'a>(order_by: &OrderBy, call: &'a Expr) -> Result<Option<Scores<'a>>, SqlError> {
+fn fusion<'a>(
+    order_by: &OrderBy,
+    call: &'a Expr,
+    parameters: Option<&Parameters>,
+) -> Result<Option<Scores<'a>>, SqlError> {
     let mut components = Vec::new();
     visit::children(call, &mut |argument| components.push(argument));
     let weights = components
         .pop_if(|last| scored(last).is_none())
-        .map(weights);
+        .filter(|last| !matches!(last.kind, ExprKind::Parameter(_)) || parameters.is_some())
+        .map(|last| weights(last, parameters));
     let all_scores = components.iter().all(|component| {
         matches!(
             scored(component),
@@ -104,11 +114,15 @@ fn fusion<'a>(order_by: &OrderBy, call: &'a Expr) -> Result<Option<Scores<'a>>, 
     }))
 }
 
-fn weights(expr: &Expr) -> Option<Vec<f64>> {
-    let ExprKind::Array(items) = &expr.kind else {
-        return None;
-    };
-    items.iter().map(weight).collect()
+fn weights(expr: &Expr, parameters: Option<&Parameters>) -> Option<Vec<f64>> {
+    match &expr.kind {
+        ExprKind::Array(items) => items.iter().map(weight).collect(),
+        ExprKind::Parameter(name) => {
+            let list = parameters?.get(name)?.as_array()?;
+            list.iter().map(Value::as_f64).collect()
+        }
+        _ => None,
+    }
 }
 
 fn weight(expr: &Expr) -> Option<f64> {
