@@ -47,9 +47,19 @@ impl Sum for Charge {
 }
 
 impl fmt::Display for Charge {
-    /// The header's form: at most two decimals.
+    /// The header's form: at most two decimals. Every answer has one, so it does not go through
+    /// the search for the shortest decimal of a double.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.rounded().0.fmt(formatter)
+        let hundredths = (self.0 * 100.0).round();
+        if !(0.0..1e15).contains(&hundredths) {
+            return self.rounded().0.fmt(formatter);
+        }
+        let (whole, part) = (hundredths as u64 / 100, hundredths as u64 % 100);
+        match (part / 10, part % 10) {
+            (0, 0) => write!(formatter, "{whole}"),
+            (tenths, 0) => write!(formatter, "{whole}.{tenths}"),
+            (tenths, rest) => write!(formatter, "{whole}.{tenths}{rest}"),
+        }
     }
 }
 

@@ -154,7 +154,12 @@ pub struct Etag(String);
 impl Etag {
     /// The etag of a version: quotes around a GUID made of the 128 bits.
     pub fn from_bits(bits: u128) -> Self {
-        Self(format!("\"{}\"", ActivityId(bits)))
+        let guid = ActivityId(bits).text();
+        let mut text = String::with_capacity(ActivityId::LENGTH + 2);
+        text.push('"');
+        text.push_str(std::str::from_utf8(&guid).unwrap_or_default());
+        text.push('"');
+        Self(text)
     }
 
     /// From the text as it stands in a body or header, with its quotes.
@@ -165,6 +170,11 @@ impl Etag {
     /// The text with its quotes.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The text with its quotes, owned.
+    pub fn into_string(self) -> String {
+        self.0
     }
 
     /// Whether an `If-Match` or `If-None-Match` value names this version: exactly, without
@@ -194,6 +204,22 @@ impl fmt::Display for Etag {
 pub struct ActivityId(pub u128);
 
 impl ActivityId {
+    /// Characters of the text.
+    pub const LENGTH: usize = 36;
+
+    /// The GUID's text: every answer carries one or two, so it does not pass the formatter.
+    pub fn text(self) -> [u8; Self::LENGTH] {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        /// Where the two digits of each byte stand, between the dashes.
+        const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+        let mut text = [b'-'; Self::LENGTH];
+        for (byte, place) in self.0.to_be_bytes().into_iter().zip(PLACES) {
+            text[place] = DIGITS[usize::from(byte >> 4)];
+            text[place + 1] = DIGITS[usize::from(byte & 0xf)];
+        }
+        text
+    }
+
     /// Reads a GUID with or without hyphens.
     pub fn parse(text: &str) -> Option<Self> {
         let mut bits = 0_u128;
@@ -211,15 +237,7 @@ impl ActivityId {
 
 impl fmt::Display for ActivityId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bits = self.0;
-        write!(
-            formatter,
-            "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-            bits >> 96,
-            (bits >> 80) & 0xffff,
-            (bits >> 64) & 0xffff,
-            (bits >> 48) & 0xffff,
-            bits & 0xffff_ffff_ffff
-        )
+        let text = self.text();
+        formatter.write_str(std::str::from_utf8(&text).unwrap_or_default())
     }
 }

@@ -1,5 +1,6 @@
 //! Classification of request paths by position (protocol: sections 0 and 1.1).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::rid::{ResourceId, RidKind};
@@ -162,49 +163,47 @@ const MAX_SEGMENTS: usize = 8;
 impl ResourcePath {
     /// Classifies a raw path (without its query): splits, drops empty segments, decodes.
     pub fn parse(raw: &str) -> Result<Self, ResourcePathError> {
-        let mut segments = Vec::with_capacity(6);
-        for segment in raw.split('/').filter(|segment| !segment.is_empty()) {
-            if segments.len() == MAX_SEGMENTS {
-                return Err(ResourcePathError::TooLong);
-            }
-            segments.push(percent_decode(segment)?);
-        }
-        Self::from_segments(segments)
+        let segments = raw.split('/').filter(|segment| !segment.is_empty());
+        Self::from_segments(segments.map(percent_decode))
     }
 
     /// Classifies a link as it stands in bodies: not percent-encoded.
     pub fn from_link(link: &str) -> Result<Self, ResourcePathError> {
         let segments = link.split('/').filter(|segment| !segment.is_empty());
-        let segments: Vec<_> = segments.take(MAX_SEGMENTS + 1).map(str::to_owned).collect();
-        if segments.len() > MAX_SEGMENTS {
-            return Err(ResourcePathError::TooLong);
-        }
-        Self::from_segments(segments)
+        Self::from_segments(segments.map(|segment| Ok(Cow::Borrowed(segment))))
     }
 
-    fn from_segments(segments: Vec<String>) -> Result<Self, ResourcePathError> {
+    fn from_segments<'s>(
+        segments: impl Iterator<Item = Result<Cow<'s, str>, ResourcePathError>>,
+    ) -> Result<Self, ResourcePathError> {
         let mut path = Self {
             kind: ResourceKind::Account,
-            ids: Vec::with_capacity(segments.len() / 2),
+            ids: Vec::with_capacity(MAX_SEGMENTS / 2),
             is_feed: false,
             is_rid_based: false,
             operation: None,
         };
-        let mut segments = segments.into_iter();
-        while let Some(segment) = segments.next() {
-            if segment.eq_ignore_ascii_case("operations") && path.kind == ResourceKind::Container {
-                path.operation = Some(segments.next().unwrap_or_default());
-                return match segments.next() {
-                    Some(extra) => Err(ResourcePathError::UnknownSegment(extra)),
+        // One beyond the limit, to tell.
+        let mut segments = segments.take(MAX_SEGMENTS + 1).enumerate();
+        let mut next = || match segments.next() {
+            Some((MAX_SEGMENTS, _)) => Err(ResourcePathError::TooLong),
+            Some((_, segment)) => segment.map(Some),
+            None => Ok(None),
+        };
+        while let Some(segment) = next()? {
+            if path.kind == ResourceKind::Container && segment.eq_ignore_ascii_case("operations") {
+                path.operation = Some(next()?.unwrap_or_default().into_owned());
+                return match next()? {
+                    Some(extra) => Err(ResourcePathError::UnknownSegment(extra.into_owned())),
                     None => Ok(path),
                 };
             }
             let Some(kind) = ResourceKind::under(path.kind, &segment) else {
-                return Err(ResourcePathError::UnknownSegment(segment));
+                return Err(ResourcePathError::UnknownSegment(segment.into_owned()));
             };
             path.kind = kind;
-            match segments.next() {
-                Some(id) => path.ids.push((kind, id)),
+            match next()? {
+                Some(id) => path.ids.push((kind, id.into_owned())),
                 None => path.is_feed = true,
             }
         }
@@ -341,11 +340,17 @@ impl ResourcePath {
     /// The link without leading or trailing slash, decoded: of the resource, or of a feed's
     /// owner.
     pub fn owner_link(&self) -> String {
-        let parts = self
-            .ids
-            .iter()
-            .map(|(kind, id)| format!("{}/{id}", kind.segment()));
-        parts.collect::<Vec<_>>().join("/")
+        let length = |(kind, id): &(ResourceKind, String)| kind.segment().len() + id.len() + 2;
+        let mut link = String::with_capacity(self.ids.iter().map(length).sum());
+        for (kind, id) in &self.ids {
+            if !link.is_empty() {
+                link.push('/');
+            }
+            link.push_str(kind.segment());
+            link.push('/');
+            link.push_str(id);
+        }
+        link
     }
 
     /// The resource type in signatures.
@@ -381,9 +386,9 @@ impl fmt::Display for ResourcePath {
     }
 }
 
-fn percent_decode(segment: &str) -> Result<String, ResourcePathError> {
+fn percent_decode(segment: &str) -> Result<Cow<'_, str>, ResourcePathError> {
     if !segment.contains('%') {
-        return Ok(segment.to_owned());
+        return Ok(Cow::Borrowed(segment));
     }
     let mut decoded = Vec::with_capacity(segment.len());
     let mut bytes = segment.bytes();
@@ -398,7 +403,8 @@ fn percent_decode(segment: &str) -> Result<String, ResourcePathError> {
         };
         decoded.push((high << 4 | low) as u8);
     }
-    String::from_utf8(decoded).map_err(|_| ResourcePathError::Encoding)
+    let decoded = String::from_utf8(decoded).map_err(|_| ResourcePathError::Encoding)?;
+    Ok(Cow::Owned(decoded))
 }
 
 #[cfg(test)]

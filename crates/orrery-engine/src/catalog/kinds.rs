@@ -65,11 +65,8 @@ fn required(kind: ResourceKind) -> &'static [&'static str] {
 }
 
 fn require(object: &Object<'_>, names: &[&str]) -> Result<(), Error> {
-    let missing: String = names
-        .iter()
-        .filter(|name| !object.contains(name))
-        .map(|name| format!("{name}; "))
-        .collect();
+    let missing = names.iter().filter(|name| !object.contains(name));
+    let missing: String = missing.flat_map(|name| [*name, "; "]).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 use orrery_model::rid::ResourceId;
+use rustc_hash::FxHashMap;
 
 use super::record::Record;
 use crate::error::Error;
@@ -16,9 +17,10 @@ type Owner = (Option<ResourceId>, ResourceKind);
 /// Resources by rid, by name, and by parent in order of creation.
 #[derive(Debug, Default)]
 pub(super) struct Tree {
-    records: HashMap<ResourceId, Arc<Record>>,
-    names: HashMap<Owner, HashMap<String, ResourceId>>,
-    children: HashMap<Owner, BTreeMap<u64, ResourceId>>,
+    records: FxHashMap<ResourceId, Arc<Record>>,
+    /// The inner keys are the user's, so only they are hashed against collisions.
+    names: FxHashMap<Owner, HashMap<String, ResourceId>>,
+    children: FxHashMap<Owner, BTreeMap<u64, ResourceId>>,
 }
 
 fn owner(record: &Record) -> Owner {

@@ -100,18 +100,17 @@ mod tests {
         let epk = EffectivePartitionKey::from_bytes(vec![7; 16]);
         let ids: Vec<String> = (0..4 * SLOTS).map(|n| format!("item-{n}")).collect();
         let kept = |ids: &[String]| {
-            let name = |id| ItemName {
+            let names = ids.iter().map(|id| ItemName {
                 part: PartId(3),
                 epk: &epk,
                 id,
-            };
-            for (number, id) in ids.iter().enumerate() {
-                hints.note(name(id), DocId(number as u64));
+            });
+            let docids = (0..).map(DocId);
+            for (name, docid) in names.clone().zip(docids.clone()) {
+                hints.note(name, docid);
             }
-            let found = |(number, id): &(usize, &String)| {
-                hints.find(name(id)) == Some(DocId(*number as u64))
-            };
-            ids.iter().enumerate().filter(found).count()
+            let found = |(name, docid): &(ItemName<'_>, DocId)| hints.find(*name) == Some(*docid);
+            names.zip(docids).filter(found).count()
         };
         // Thrown at random, n names of n slots fill 1 - 1/e of them.
         assert!(kept(&ids[..SLOTS / 16]) > SLOTS / 16 * 9 / 10);

@@ -59,6 +59,10 @@ pub enum Place {
 }
 
 /// What to do with one item.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all are of the large kind, and a box would be an allocation for each"
+)]
 #[derive(Debug, Clone)]
 pub enum Action {
     /// See [`WriteKind::Create`].

@@ -17,8 +17,12 @@ impl PartitionKey {
         if text.len() > MAX_HEADER_BYTES {
             return Err(PartitionKeyError::TooLong);
         }
-        let value = json::parse_str(text).map_err(|_| error())?;
-        let key = Self::from_value(&value).ok_or_else(error)?;
+        let key = if let Some(value) = plain_string(text) {
+            Self(vec![KeyComponent::String(value.to_owned())])
+        } else {
+            let value = json::parse_str(text).map_err(|_| error())?;
+            Self::from_value(&value).ok_or_else(error)?
+        };
         key.check_length()?;
         Ok(key)
     }
@@ -44,6 +48,13 @@ impl PartitionKey {
             components => Value::Array(components.iter().map(KeyComponent::to_value).collect()),
         }
     }
+}
+
+/// The string in `["string"]`, which most keys are, if it needs no JSON parser.
+fn plain_string(text: &str) -> Option<&str> {
+    let inner = text.strip_prefix("[\"")?.strip_suffix("\"]")?;
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    inner.bytes().all(is_plain).then_some(inner)
 }
 
 fn component(value: &Value<'_>) -> Option<KeyComponent> {
