@@ -13,7 +13,7 @@ use crate::config::GatewayConfig;
 use crate::operations::{self, Exchange, account};
 use crate::request::{RequestHeaders, classify};
 use crate::respond::errors::{GatewayError, Problem};
-use crate::respond::{ActivitySource, Reply};
+use crate::respond::{ActivitySource, Owners, Reply};
 use crate::server::{Call, Handler, Refusal, Response};
 use crate::{access, explorer};
 
@@ -22,6 +22,7 @@ pub struct Gateway {
     pub(crate) engine: Engine,
     pub(crate) config: GatewayConfig,
     pub(crate) authenticator: Authenticator,
+    pub(crate) owners: Owners,
     activities: ActivitySource,
     clock: Arc<dyn Clock>,
 }
@@ -37,6 +38,7 @@ impl Gateway {
         Self {
             authenticator: Authenticator::new(config.keys.clone(), config.no_auth),
             activities: ActivitySource::new([entropy.next_u64(), entropy.next_u64()]),
+            owners: Owners::default(),
             engine,
             config,
             clock,
@@ -135,11 +137,10 @@ impl Handler for Gateway {
         };
         if call.head.method == Method::GET && reply.status().is_success() {
             // Python shows from it which region answered.
-            let endpoint = account::endpoint(&self.config, &call);
-            let location = format!("{}{path}", endpoint.trim_end_matches('/'));
+            let location = account::address(&self.config, &call, path);
             reply = reply.header_text(header::CONTENT_LOCATION, location);
         }
-        reply.into_response(&activity, head)
+        reply.into_response(activity, head)
     }
 
     fn refuse(&self, head: &http::request::Parts, refusal: Refusal) -> Response {
@@ -151,7 +152,7 @@ impl Handler for Gateway {
         };
         Problem::from(error)
             .into_reply(&activity, head.uri.path())
-            .into_response(&activity, false)
+            .into_response(activity, false)
     }
 }
 

@@ -13,7 +13,7 @@ mod query;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 use orrery_engine::write::{WriteOutcome, WriteRequest};
 use orrery_engine::{Answer, Container, Engine, Error, Failure};
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 use crate::gateway::Gateway;
 use crate::request::{Operation, RequestHeaders};
 use crate::respond::errors::{GatewayError, Problem};
-use crate::respond::{ActivityId, Owner, Reply, names};
+use crate::respond::{ActivityId, Reply, names};
 use crate::server::Call;
 
 /// A request on its way to an answer.
@@ -79,7 +79,7 @@ async fn in_container(
 ) -> Result<Reply, Problem> {
     let engine = &exchange.gateway.engine;
     let container = engine.catalog().container(&path)?;
-    let owner = owner(&container);
+    let owner = exchange.gateway.owners.of(&container);
     let call = ContainerCall {
         engine,
         container,
@@ -170,34 +170,6 @@ async fn blocking<T: Send + 'static>(
 /// The engine dropped the request: it is shutting down, or a bug ended it.
 fn stopped() -> Problem {
     Error::Unavailable("The engine stopped before it answered.".to_owned()).into()
-}
-
-/// The two paths under which SDKs file session tokens.
-fn owner(container: &Container) -> Owner {
-    Owner {
-        alt_path: path_header(container.alt_path()),
-        rid: path_header(&container.rid().to_string()),
-    }
-}
-
-/// A link as a header value, escaped where it must be. Slashes and what rids are made
-/// of stay as they are.
-fn path_header(link: &str) -> HeaderValue {
-    use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
-    const ESCAPED: &AsciiSet = &CONTROLS
-        .add(b' ')
-        .add(b'"')
-        .add(b'<')
-        .add(b'>')
-        .add(b'%')
-        .add(b'\\')
-        .add(b'^')
-        .add(b'`')
-        .add(b'{')
-        .add(b'|')
-        .add(b'}');
-    let text = utf8_percent_encode(link, ESCAPED).to_string();
-    HeaderValue::from_maybe_shared(Bytes::from(text)).expect("escaped text is a header value")
 }
 
 /// The envelope of a feed (protocol: section 1.1).

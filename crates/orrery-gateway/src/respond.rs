@@ -5,7 +5,9 @@
 mod activity;
 pub mod errors;
 pub mod names;
+mod owner;
 mod session;
+mod short_text;
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
@@ -14,18 +16,10 @@ use http_body_util::Full;
 use orrery_engine::Meta;
 
 pub use activity::{ActivityId, ActivitySource};
+pub use owner::{Owner, Owners, path_header};
 
 use crate::server::Response;
-
-/// The container that a response belongs to. SDKs file session tokens under these two
-/// paths (protocol: section 3.4).
-#[derive(Debug, Clone)]
-pub struct Owner {
-    /// `dbs/a/colls/b`, escaped.
-    pub alt_path: HeaderValue,
-    /// The container's rid.
-    pub rid: HeaderValue,
-}
+use short_text::short_text;
 
 /// An answer in the making.
 #[derive(Debug)]
@@ -136,7 +130,7 @@ impl Reply {
 
     /// Adds what every response carries. With `head` the body is dropped but its
     /// length still told.
-    pub fn into_response(mut self, activity: &ActivityId, head: bool) -> Response {
+    pub fn into_response(mut self, activity: ActivityId, head: bool) -> Response {
         let bodiless = matches!(
             self.status,
             StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
@@ -145,7 +139,7 @@ impl Reply {
         if !bodiless {
             headers.insert(CONTENT_LENGTH, self.body.len().into());
         }
-        headers.insert(names::ACTIVITY_ID, activity.header());
+        headers.insert(names::ACTIVITY_ID, activity.into_header());
         headers.insert(names::REQUEST_CHARGE, charge_header(&self.meta));
         add_constants(headers);
         if self.session {
@@ -168,8 +162,7 @@ impl Reply {
 }
 
 fn charge_header(meta: &Meta) -> HeaderValue {
-    HeaderValue::from_maybe_shared(Bytes::from(meta.charge.to_string()))
-        .unwrap_or(HeaderValue::from_static("0"))
+    short_text(format_args!("{}", meta.charge)).unwrap_or(HeaderValue::from_static("0"))
 }
 
 /// Versions and topology of an account with one region.

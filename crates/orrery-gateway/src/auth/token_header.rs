@@ -77,10 +77,37 @@ impl<'b> TokenHeader<'b> {
 
 /// Decodes `%XX` and keeps everything else; `buffer` is at least as long as `raw`.
 fn unescape(raw: &[u8], buffer: &mut [u8]) -> usize {
-    let mut length = 0;
-    for byte in percent_encoding::percent_decode(raw) {
-        buffer[length] = byte;
+    let digit = |at: usize| raw.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    let (mut at, mut length) = (0, 0);
+    while let Some(&byte) = raw.get(at) {
+        let escaped = (byte == b'%')
+            .then(|| Some((digit(at + 1)? << 4 | digit(at + 2)?) as u8))
+            .flatten();
+        buffer[length] = escaped.unwrap_or(byte);
+        at += if escaped.is_some() { 3 } else { 1 };
         length += 1;
     }
     length
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_are_decoded_wherever_they_stand() {
+        for (raw, expected) in [
+            ("", ""),
+            ("a%3Db%3d", "a=b="),
+            ("%", "%"),
+            ("%4", "%4"),
+            ("%zz%41", "%zzA"),
+            ("%%41", "%A"),
+            ("100%25", "100%"),
+        ] {
+            let mut buffer = [0; 16];
+            let length = unescape(raw.as_bytes(), &mut buffer);
+            assert_eq!(&buffer[..length], expected.as_bytes(), "{raw}");
+        }
+    }
 }

@@ -25,24 +25,35 @@ pub(crate) fn read(config: &GatewayConfig, call: &Call) -> Reply {
     Reply::json(StatusCode::OK, document(config, &endpoint(config, call)))
 }
 
-/// Where the client reaches us: SDKs send everything after this request there, so it
-/// is the address that the client itself used (ports may be mapped on the way).
-pub(crate) fn endpoint(config: &GatewayConfig, call: &Call) -> String {
-    if let Some(public) = &config.public_endpoint {
-        return format!("{}/", public.trim_end_matches('/'));
-    }
-    let scheme = if call.secure { "https" } else { "http" };
-    // HTTP/2 has the authority in the target, HTTP/1.1 in the Host header.
-    let authority = call
-        .head
-        .uri
-        .authority()
-        .map(Authority::as_str)
-        .or_else(|| {
-            let host = call.head.headers.get(header::HOST)?.to_str().ok()?;
-            host.parse::<Authority>().is_ok().then_some(host)
-        });
-    format!("{scheme}://{}/", authority.unwrap_or("localhost"))
+/// Where the client reaches us.
+fn endpoint(config: &GatewayConfig, call: &Call) -> String {
+    address(config, call, "/")
+}
+
+/// A path of ours as the client reaches it: SDKs send everything after this request to where the
+/// account document says, so it is the address that the client itself used (ports may be mapped
+/// on the way).
+pub(crate) fn address(config: &GatewayConfig, call: &Call, path: &str) -> String {
+    let (scheme, authority) = match &config.public_endpoint {
+        Some(public) => ("", public.trim_end_matches('/')),
+        None if call.secure => ("https://", authority(call)),
+        None => ("http://", authority(call)),
+    };
+    [scheme, authority, path].concat()
+}
+
+/// HTTP/2 has the authority in the target, HTTP/1.1 in the Host header.
+fn authority(call: &Call) -> &str {
+    let of_target = call.head.uri.authority().map(Authority::as_str);
+    let of_header = || {
+        let host = call.head.headers.get(header::HOST)?.to_str().ok()?;
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-');
+        let (name, port) = host.split_once(':').unwrap_or((host, "0"));
+        let plain = name.bytes().all(is_plain) && port.bytes().all(|byte| byte.is_ascii_digit());
+        // Names and addresses of the usual kind need no parser.
+        ((plain && !name.is_empty()) || host.parse::<Authority>().is_ok()).then_some(host)
+    };
+    of_target.or_else(of_header).unwrap_or("localhost")
 }
 
 fn document(config: &GatewayConfig, endpoint: &str) -> String {

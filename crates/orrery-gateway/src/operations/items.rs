@@ -30,7 +30,7 @@ pub(super) fn read(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
     Ok(match value {
         ReadOutcome::Item(body) => with_item(StatusCode::OK, body),
         ReadOutcome::NotModified(etag) => {
-            Reply::empty(StatusCode::NOT_MODIFIED).etag(etag.as_str().to_owned())
+            Reply::empty(StatusCode::NOT_MODIFIED).etag(etag.into_string())
         }
     }
     .meta(meta))
@@ -135,7 +135,7 @@ fn item_reply(outcome: ItemOutcome) -> Reply {
         ItemOutcome::Created(body) => with_item(StatusCode::CREATED, body),
         ItemOutcome::Replaced(body) | ItemOutcome::Read(body) => with_item(StatusCode::OK, body),
         ItemOutcome::NotModified(etag) => {
-            Reply::empty(StatusCode::NOT_MODIFIED).etag(etag.as_str().to_owned())
+            Reply::empty(StatusCode::NOT_MODIFIED).etag(etag.into_string())
         }
         ItemOutcome::Deleted => Reply::empty(StatusCode::NO_CONTENT),
     }
@@ -143,6 +143,6 @@ fn item_reply(outcome: ItemOutcome) -> Reply {
 
 /// The stored text goes out as it is, without a copy.
 fn with_item(status: StatusCode, body: ItemBody) -> Reply {
-    let etag = body.etag().as_str().to_owned();
+    let etag = body.etag().into_string();
     Reply::json(status, Bytes::from_owner(body)).etag(etag)
 }

@@ -10,10 +10,10 @@ use orrery_engine::catalog::{MetadataOptions, QuerySpec, Resource, ResourceFeed,
 use orrery_engine::{Answer, Error};
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 
-use super::{Exchange, blocking, envelope, path_header};
+use super::{Exchange, blocking, envelope};
 use crate::request::{Operation, QueryBody, RequestHeaders};
 use crate::respond::errors::{GatewayError, Problem};
-use crate::respond::{Owner, Reply, names};
+use crate::respond::{Owner, Reply, names, path_header};
 
 /// Runs an operation on a metadata resource or feed.
 pub(super) async fn run(

@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderValue};
+use orrery_model::ids;
 
 use super::names;
 
@@ -13,8 +13,8 @@ pub struct ActivityId(HeaderValue);
 
 impl ActivityId {
     /// As a header.
-    pub fn header(&self) -> HeaderValue {
-        self.0.clone()
+    pub fn into_header(self) -> HeaderValue {
+        self.0
     }
 
     /// As text.
@@ -49,27 +49,34 @@ impl ActivitySource {
     }
 
     fn fresh(&self) -> ActivityId {
+        const VERSION_4: u128 = 0x4 << 76;
+        const VARIANT_1: u128 = 0x8 << 60;
+        const FREE: u128 = !((0xF << 76) | (0xF << 60));
         let low = self.next.fetch_add(1, Ordering::Relaxed);
-        let high = self.high;
-        // Version 4, variant 1, so that strict parsers take it.
-        let text = format!(
-            "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
-            high >> 32,
-            (high >> 16) & 0xFFFF,
-            high & 0xFFF,
-            (low >> 48) & 0xFFF,
-            low & 0xFFFF_FFFF_FFFF
-        );
-        ActivityId(
-            HeaderValue::from_maybe_shared(Bytes::from(text)).expect("a GUID is a header value"),
-        )
+        let number = (u128::from(self.high) << 64) | u128::from(low);
+        // So marked, strict parsers take it.
+        let text = ids::ActivityId((number & FREE) | VERSION_4 | VARIANT_1).text();
+        ActivityId(HeaderValue::from_bytes(&text).expect("a GUID is a header value"))
     }
 }
 
 fn is_guid(text: &[u8]) -> bool {
-    text.len() == 36
+    text.len() == ids::ActivityId::LENGTH
         && text.iter().enumerate().all(|(at, byte)| match at {
             8 | 13 | 18 | 23 => *byte == b'-',
             _ => byte.is_ascii_hexdigit(),
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_guids_of_version_4_that_count_up() {
+        let source = ActivitySource::new([0x0123_4567_89AB_CDEF, u64::MAX]);
+        let ids = [(); 2].map(|()| source.of_request(&HeaderMap::new()));
+        assert_eq!(ids[0].as_str(), "01234567-89ab-4def-8fff-ffffffffffff");
+        assert_eq!(ids[1].as_str(), "01234567-89ab-4def-8000-000000000000");
+    }
 }

@@ -17,7 +17,7 @@ fn told(problem: Problem) -> (u16, Option<String>, Value<'static>, http::HeaderM
     let activity = ActivitySource::new([1, 2]).of_request(&http::HeaderMap::new());
     let response = problem
         .into_reply(&activity, "/dbs/db")
-        .into_response(&activity, false);
+        .into_response(activity, false);
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let sub = headers
