@@ -8,6 +8,7 @@ mod cases;
 mod check;
 mod conformance;
 mod crash;
+mod flights;
 mod fuzz;
 mod golden;
 mod install;
@@ -66,6 +67,8 @@ Developer commands of OrreryDB.
               [--only TEXT]          writes, import, scan, point or start
               [--file FILE --partition-key /PATH,...]  import this file, not generated items
 
+  cargo xtask flights                336,776 real items imported, read back and compared (minutes)
+
   cargo xtask fuzz [TARGET]          fuzz targets; needs the nightly compiler
               [--minutes N]          for each target (default 5)
 ";
@@ -109,6 +112,10 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
             };
             arguments.finish()?;
             bench::run(&options)
+        }
+        Some("flights") => {
+            arguments.finish()?;
+            flights::run()
         }
         Some("fuzz") => {
             let options = fuzz::Options {
