@@ -12,6 +12,7 @@ mod instance;
 mod load;
 mod logger;
 mod output;
+mod patience;
 mod query;
 mod report;
 mod serve;

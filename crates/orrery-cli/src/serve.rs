@@ -1,7 +1,7 @@
 //! `orrery serve`: an account over HTTP and HTTPS, until a signal ends it.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -22,6 +22,7 @@ use crate::data_folder::{self, EndpointNote};
 use crate::instance;
 use crate::logger;
 use crate::output;
+use crate::patience::Patience;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -45,6 +46,9 @@ usage.";
 /// Expired items that are removed at a time, and how often somebody looks for them.
 const PURGE_BUDGET: usize = 2_000;
 const PURGE_PAUSE: Duration = Duration::from_secs(10);
+
+/// A data folder that was closed in order is open by then.
+const USUAL_OPENING: Duration = Duration::from_millis(300);
 
 /// Options of `orrery serve`.
 #[derive(Debug, Args)]
@@ -110,7 +114,11 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode> {
         DurabilityArg::Relaxed => Durability::Relaxed,
     };
     let store: Arc<dyn Store> = match &config.place {
-        Place::Folder(folder) => data_folder::open(folder, durability)?,
+        Place::Folder(folder) => {
+            // A new folder has nothing to recover.
+            let _patience = folder.exists().then(|| recovery_notice(folder));
+            data_folder::open(folder, durability)?
+        }
         Place::Memory => Arc::new(MemoryStore::new()),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -122,6 +130,17 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode> {
     let closed = store.close().context("closing the data folder");
     served.and(closed)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells after a moment why the start takes longer than usual.
+fn recovery_notice(folder: &Path) -> Patience {
+    let folder = folder.display().to_string();
+    Patience::new(USUAL_OPENING, move || {
+        // Nobody is left to tell if standard error is closed.
+        let _ = output::note(&format!(
+            "recovering {folder}: reading back the last writes before its end ..."
+        ));
+    })
 }
 
 async fn serve(

@@ -17,10 +17,13 @@ use crate::output;
 /// A floor that nobody ends ends itself.
 const LIFETIME: Duration = Duration::from_secs(1800);
 
+/// What the head of its answer has: status line, content type, length and date.
+const HEAD_BYTES: usize = 110;
+
 /// Options of `orrery bench-floor`.
 #[derive(Debug, Args)]
 pub struct FloorArgs {
-    /// Size of the answer.
+    /// Size of the answer, headers included.
     #[arg(long, default_value_t = 1024)]
     size: usize,
 }
@@ -49,7 +52,11 @@ pub fn run(args: &FloorArgs) -> Result<ExitCode> {
         .enable_all()
         .build()
         .context("cannot start threads")?;
-    let handler = Arc::new(Constant(Bytes::from(vec![b'1'; args.size])));
+    let handler = Arc::new(Constant(Bytes::from(vec![
+        b'1';
+        args.size
+            .saturating_sub(HEAD_BYTES)
+    ])));
     runtime.block_on(async {
         let config = ServerConfig::new(SocketAddr::from(([127, 0, 0, 1], 0)));
         let server = Server::bind(config, handler).await?;

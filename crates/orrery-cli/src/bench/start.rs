@@ -1,13 +1,11 @@
 //! From the start of the process to the first answer, on the folders that the point bench filled.
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use super::Sizes;
 use super::child::Listening;
-use super::point::loaded;
+use super::point::{loaded, read_one};
 use super::table::{Bar, Row};
-use crate::client::account::ContainerName;
-use crate::client::{Connection, Endpoint, PUBLISHED_KEY, Request};
 use crate::report::count;
 
 /// Starts that are measured; the median counts.
@@ -26,7 +24,7 @@ pub fn run(sizes: &Sizes) -> Result<Vec<Row>> {
         let mut times = Vec::with_capacity(STARTS);
         for _ in 0..STARTS {
             let server = Listening::serve(&folder)?;
-            first_answer(&server)?;
+            read_one(&server)?;
             times.push(server.started().elapsed().as_secs_f64() * 1e3);
             server.stop()?;
         }
@@ -42,22 +40,4 @@ pub fn run(sizes: &Sizes) -> Result<Vec<Row>> {
         });
     }
     Ok(rows)
-}
-
-/// A point read of a loaded item.
-fn first_answer(server: &Listening) -> Result<()> {
-    let endpoint = Endpoint::parse(server.url(), Some(PUBLISHED_KEY))?;
-    let name: ContainerName = "load/items".parse().map_err(anyhow::Error::msg)?;
-    let mut connection = Connection::new(endpoint.into());
-    let response = connection.send(&Request {
-        verb: "GET",
-        path: &format!("{}/docs/item-0", name.path()),
-        resource_type: "docs",
-        link: &format!("{}/docs/item-0", name.link()),
-        headers: &[("x-ms-documentdb-partitionkey", "[\"key-0\"]")],
-        body: b"",
-    })?;
-    (response.status == 200)
-        .then_some(())
-        .with_context(|| response.failure())
 }

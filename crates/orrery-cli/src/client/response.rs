@@ -1,6 +1,6 @@
 //! Reading one HTTP/1.1 answer into buffers that are used again for the next one.
 
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read as _};
 
 use anyhow::{Context as _, Result, bail};
 
@@ -15,14 +15,46 @@ pub struct Response {
     /// HTTP status.
     pub status: u16,
     head: Vec<u8>,
+    framing: Framing,
     /// The body, whole.
     pub body: Vec<u8>,
+}
+
+/// What the head says about the body and the connection, noted while it is read.
+#[derive(Debug, Default)]
+struct Framing {
+    length: usize,
+    chunked: bool,
+    closes: bool,
+}
+
+impl Framing {
+    /// Takes in a header line.
+    fn note(&mut self, line: &[u8]) -> Result<()> {
+        // Of thirty headers these three count, and two letters tell them from the others.
+        if !matches!(line, [b'c' | b'C', b'o' | b'O', ..] | [b't' | b'T', ..]) {
+            return Ok(());
+        }
+        if let Some(text) = value_of(line, "content-length") {
+            self.length = text.parse().context("content-length is not a number")?;
+        } else if let Some(text) = value_of(line, "connection") {
+            self.closes = text.eq_ignore_ascii_case("close");
+        } else if let Some(text) = value_of(line, "transfer-encoding") {
+            self.chunked = text.eq_ignore_ascii_case("chunked");
+        }
+        Ok(())
+    }
 }
 
 impl Response {
     /// The value of a header, by its name in any case.
     pub fn header(&self, name: &str) -> Option<&str> {
         header(&self.head, name)
+    }
+
+    /// Bytes of head and body.
+    pub fn wire_bytes(&self) -> usize {
+        self.head.len() + self.body.len()
     }
 
     /// The request charge, zero when the server did not say.
@@ -56,30 +88,20 @@ impl Response {
     }
 
     pub(super) fn closes(&self) -> bool {
-        self.header("connection")
-            .is_some_and(|value| value.eq_ignore_ascii_case("close"))
+        self.framing.closes
     }
 
     pub(super) fn read(&mut self, stream: &mut impl BufRead, head_only: bool) -> Result<()> {
         self.body.clear();
-        read_head(stream, &mut self.head)?;
+        self.framing = read_head(stream, &mut self.head)?;
         self.status = status(&self.head).context("the answer is not HTTP/1.1")?;
         if head_only || self.status == 204 || self.status == 304 {
             return Ok(());
         }
-        if self
-            .header("transfer-encoding")
-            .is_some_and(|value| value.eq_ignore_ascii_case("chunked"))
-        {
+        if self.framing.chunked {
             return read_chunks(stream, &mut self.body);
         }
-        let length = match self.header("content-length") {
-            Some(text) => text
-                .parse::<usize>()
-                .context("content-length is not a number")?,
-            None => 0,
-        };
-        read_exactly(stream, length, &mut self.body)
+        read_exactly(stream, self.framing.length, &mut self.body)
     }
 }
 
@@ -90,17 +112,22 @@ fn status(head: &[u8]) -> Option<u16> {
 }
 
 fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a str> {
-    head.split(|byte| *byte == b'\n').skip(1).find_map(|line| {
-        let rest = line.get(name.len()..)?;
-        let value = rest.strip_prefix(b":")?;
-        line[..name.len()]
-            .eq_ignore_ascii_case(name.as_bytes())
-            .then(|| std::str::from_utf8(value).ok().map(str::trim))?
-    })
+    let mut lines = head.split(|byte| *byte == b'\n').skip(1);
+    lines.find_map(|line| value_of(line, name))
 }
 
-fn read_head(stream: &mut impl BufRead, head: &mut Vec<u8>) -> Result<()> {
+/// The value in a header line of this name.
+fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a str> {
+    let value = line.get(name.len()..)?.strip_prefix(b":")?;
+    let named = line[..name.len()].eq_ignore_ascii_case(name.as_bytes());
+    named
+        .then(|| std::str::from_utf8(value).ok().map(str::trim))
+        .flatten()
+}
+
+fn read_head(stream: &mut impl BufRead, head: &mut Vec<u8>) -> Result<Framing> {
     head.clear();
+    let mut framing = Framing::default();
     loop {
         let before = head.len();
         let read = stream
@@ -110,9 +137,11 @@ fn read_head(stream: &mut impl BufRead, head: &mut Vec<u8>) -> Result<()> {
         if read == 0 {
             bail!("the server closed the connection");
         }
-        if head.ends_with(b"\r\n") && head.len() - before == 2 {
-            return Ok(());
+        let line = &head[before..];
+        if line == b"\r\n" {
+            return Ok(framing);
         }
+        framing.note(line)?;
         if head.len() >= MAX_HEAD {
             bail!("the answer's head is over {MAX_HEAD} bytes");
         }

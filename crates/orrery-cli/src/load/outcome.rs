@@ -79,6 +79,11 @@ impl Outcome {
         self.total.latency.quantile(0.5)
     }
 
+    /// The request charge of a request, on average.
+    pub fn charge(&self) -> f64 {
+        self.total.charge / (self.answered() as f64).max(1.0)
+    }
+
     /// Requests that failed or were refused.
     pub fn failed(&self) -> u64 {
         self.total.broken + self.total.refused.values().sum::<u64>()
