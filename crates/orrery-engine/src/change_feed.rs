@@ -12,7 +12,7 @@ use std::sync::Arc;
 use orrery_model::charge::{self, Charge};
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::{DocId, Lsn};
-use orrery_storage::{Reader, Scan};
+use orrery_storage::{Reader, Row, Scan};
 
 use crate::answer::{Answer, Failure, Meta};
 use crate::container::{Container, ContainerState};
@@ -159,7 +159,8 @@ impl Reading<'_> {
             Start::Now => Ok(self.snapshot.lsn()),
             Start::After(etag) => {
                 let after = parse_etag(etag)?;
-                if full && after < partition.statistics().history_cut {
+                let space = self.space.as_ref().unwrap_or(partition.range());
+                if full && after < partition.history_floor(space) {
                     return Err(Error::bad_request(
                         "The continuation is older than the retention of the change feed.",
                     ));
@@ -174,7 +175,8 @@ impl Reading<'_> {
                 self.snapshot.reader(),
                 family::CHANGE,
                 self.snapshot.lsn(),
-                |value| ChangeEntry::decode(value).map(|entry| entry.ts >= *second),
+                partition.record().blended,
+                |row| Ok(ChangeEntry::decode(&row.key, &row.value)?.ts >= *second),
             ),
         }
     }
@@ -196,9 +198,9 @@ impl Reading<'_> {
             let chunk = self.snapshot.reader().scan(&scan)?;
             let mut wanted: Vec<(Lsn, DocId)> = Vec::with_capacity(chunk.rows.len());
             for row in &chunk.rows {
-                let entry = ChangeEntry::decode(&row.value)?;
+                let entry = ChangeEntry::decode(&row.key, &row.value)?;
                 if self.includes(entry.epk) {
-                    let (lsn, _) = position_of(&row.key)?;
+                    let lsn = position_of(&row.key)?;
                     wanted.push((lsn, entry.docid));
                 }
             }
@@ -251,36 +253,49 @@ fn parse_etag(etag: &str) -> Result<Lsn, Error> {
 }
 
 fn scan_after(letter: u8, after: Lsn) -> Scan {
-    let from = match letter {
-        family::HISTORY => keys::history(Lsn(after.0.saturating_add(1)), 0),
-        _ => keys::change(Lsn(after.0.saturating_add(1)), 0),
-    };
-    Scan::range(from, Some(keys::family_end(letter))).max_rows(CHUNK_ROWS)
+    Scan::range(keys::behind(letter, after), Some(keys::family_end(letter))).max_rows(CHUNK_ROWS)
 }
 
-fn position_of(key: &[u8]) -> Result<(Lsn, keys::Ordinal), Error> {
+fn position_of(key: &[u8]) -> Result<Lsn, Error> {
     keys::position_of(key).ok_or(Error::Damaged("change entry"))
 }
 
 /// The last position before the first entry that is at or after a second. Time stamps never go
-/// back along the log, so halving finds it.
+/// back along the log, so halving finds it; only in the part that a merge blended it takes a walk.
 pub(crate) fn before_second(
     reader: &dyn Reader,
     letter: u8,
     head: Lsn,
-    is_at_or_after: impl Fn(&[u8]) -> Result<bool, Error>,
+    blended: Lsn,
+    is_at_or_after: impl Fn(&Row) -> Result<bool, Error>,
 ) -> Result<Lsn, Error> {
     // Everything up to `low` is before; the first entry after `high`, if any, is not.
-    let (mut low, mut high) = (0_u64, head.0);
+    let (mut low, mut high) = (blended.0.min(head.0), head.0);
     while low < high {
         let middle = low + (high - low) / 2;
         let page = reader.scan(&scan_after(letter, Lsn(middle)).max_rows(1))?;
         match page.rows.first() {
-            Some(row) if !is_at_or_after(&row.value)? => low = position_of(&row.key)?.0.0,
+            Some(row) if !is_at_or_after(row)? => low = position_of(&row.key)?.0,
             _ => high = middle,
         }
     }
-    Ok(Lsn(low))
+    if low > blended.0 || low == 0 {
+        return Ok(Lsn(low));
+    }
+    let mut scan = scan_after(letter, Lsn(0));
+    loop {
+        let page = reader.scan(&scan)?;
+        for row in &page.rows {
+            let lsn = position_of(&row.key)?;
+            if lsn.0 > low || is_at_or_after(row)? {
+                return Ok(Lsn(low.min(lsn.0.saturating_sub(1))));
+            }
+        }
+        match page.resume {
+            Some(resume) => scan.resume = Some(resume.to_vec()),
+            None => return Ok(Lsn(low)),
+        }
+    }
 }
 
 /// The item's text with its `_lsn`.

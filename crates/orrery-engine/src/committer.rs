@@ -7,6 +7,8 @@
 //! from is durable.
 
 mod decide;
+mod journal;
+mod reroute;
 mod round;
 
 use std::collections::VecDeque;
@@ -18,7 +20,7 @@ use orrery_model::charge::{Charge, Profile, ReadCost};
 use orrery_model::epk::EffectivePartitionKey;
 use orrery_model::ids::{DocId, Lsn};
 use orrery_model::limits::Limits;
-use orrery_storage::Store;
+use orrery_storage::{CommitToken, Store};
 use rustc_hash::FxHashMap;
 
 use crate::answer::{Answer, Failure};
@@ -29,6 +31,9 @@ use crate::layout::entries::{Counters, RebuildEntry};
 use crate::partition::Partition;
 use crate::write::WriteOutcome;
 use crate::write::prepare::Operation;
+
+pub use journal::Journal;
+pub(crate) use round::GENERATION;
 
 /// Who runs the committer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +151,16 @@ pub struct WriterState {
     sizes: FxHashMap<Vec<u8>, u64>,
 }
 
+/// What came of a turn of a partition.
+pub(crate) enum Turn {
+    /// Nobody waited; the partition is no longer scheduled.
+    Idle,
+    /// A round ran; the partition is still scheduled.
+    Served,
+    /// The partition is retired: these belong to others. It is still scheduled.
+    Moved(Vec<Queued>),
+}
+
 /// What every round needs.
 pub(crate) struct Environment {
     pub store: Arc<dyn Store>,
@@ -154,6 +169,14 @@ pub(crate) struct Environment {
     pub limits: Limits,
     pub profile: Profile,
     pub read_cost: ReadCost,
+}
+
+impl Environment {
+    /// A name for a commit.
+    pub fn token(&self) -> CommitToken {
+        let high = u128::from(self.entropy.next_u64());
+        CommitToken((high << 64) | u128::from(self.entropy.next_u64()))
+    }
 }
 
 /// Serves the partitions of an engine.
@@ -213,9 +236,7 @@ impl Committer {
         }
         match self.mode {
             CommitMode::Threads(_) => self.shared.schedule(Arc::clone(partition)),
-            CommitMode::Inline => {
-                while round::run(&self.shared.environment, partition, round::Finish::Wait) {}
-            }
+            CommitMode::Inline => self.shared.serve_inline(Arc::clone(partition)),
         }
     }
 }
@@ -254,8 +275,30 @@ impl Shared {
     fn serve(&self) {
         while let Some(partition) = self.next() {
             // One round, then the others' turn: no partition starves another.
-            if round::run(&self.environment, &partition, round::Finish::Later) {
-                self.schedule(partition);
+            match round::run(&self.environment, &partition, round::Finish::Later) {
+                Turn::Idle => {}
+                Turn::Served => self.schedule(partition),
+                Turn::Moved(waiting) => {
+                    for owner in reroute::hand_over(waiting) {
+                        self.schedule(owner);
+                    }
+                    self.schedule(partition);
+                }
+            }
+        }
+    }
+
+    /// Serves a partition, and those that take over its work, until nobody waits.
+    fn serve_inline(&self, first: Arc<Partition>) {
+        let mut line = vec![first];
+        while let Some(partition) = line.pop() {
+            match round::run(&self.environment, &partition, round::Finish::Wait) {
+                Turn::Idle => {}
+                Turn::Served => line.push(partition),
+                Turn::Moved(waiting) => {
+                    line.push(partition);
+                    line.extend(reroute::hand_over(waiting));
+                }
             }
         }
     }

@@ -81,6 +81,10 @@ impl Container {
             .clone()
     }
 
+    pub(crate) fn set_ranges(&self, ranges: RangeMap) {
+        *self.ranges.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ranges);
+    }
+
     /// The key definition never changes, so it may be read from any state.
     pub(crate) fn set_state(&self, state: ContainerState) {
         *self.state.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(state);

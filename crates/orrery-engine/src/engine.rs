@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use orrery_model::charge::{Profile, ReadCost};
 use orrery_model::container::ContainerSpec;
 use orrery_model::epk::EpkRange;
-use orrery_model::ids::PartitionKeyRangeId;
+use orrery_model::ids::{Lsn, PartitionKeyRangeId};
 use orrery_model::limits::Limits;
 use orrery_model::resource_path::ResourcePath;
 use orrery_storage::{Head, PartId, PartState, Store, Writes};
@@ -21,6 +21,7 @@ use crate::partition::Partition;
 use crate::partition_map::{MapRecord, RangeRecord};
 use crate::query::{QueryCache, QueryTuning};
 use crate::read::hints::Hints;
+use crate::split::Reshapes;
 use crate::write::prepare::Preparation;
 
 /// How an engine behaves.
@@ -36,6 +37,8 @@ pub struct EngineConfig {
     pub commit: CommitMode,
     /// Knobs of the query planner.
     pub tuning: QueryTuning,
+    /// How long a split or merge waits before it begins, to imitate the service's slowness.
+    pub split_delay_ms: u64,
 }
 
 impl Default for EngineConfig {
@@ -46,6 +49,7 @@ impl Default for EngineConfig {
             read_cost: ReadCost::default(),
             commit: CommitMode::Threads(2),
             tuning: QueryTuning::default(),
+            split_delay_ms: 0,
         }
     }
 }
@@ -80,6 +84,7 @@ struct Inner {
     queries: QueryCache,
     tuning: QueryTuning,
     hints: Hints,
+    reshapes: Reshapes,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
 }
 
@@ -112,6 +117,7 @@ impl Engine {
             read_cost,
             commit,
             tuning,
+            split_delay_ms,
         } = config;
         let environment = Environment {
             store,
@@ -132,6 +138,7 @@ impl Engine {
                 queries: QueryCache::default(),
                 tuning,
                 hints: Hints::default(),
+                reshapes: Reshapes::new(split_delay_ms),
                 containers,
             }),
         })
@@ -234,6 +241,8 @@ impl Engine {
                 range,
                 parents: Vec::new(),
                 since: 1,
+                blended: Lsn(0),
+                floors: Vec::new(),
             });
         }
         let record = MapRecord {
@@ -269,6 +278,8 @@ impl Engine {
         gone: &[Arc<Container>],
         mut writes: Writes,
     ) -> Result<(), Error> {
+        // A split that publishes its map at this moment would bring the record back.
+        let _turn = self.records();
         for container in gone {
             writes.delete(&MapRecord::key(container.database(), container.number()));
         }
@@ -288,6 +299,10 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    pub(crate) fn reshapes(&self) -> &Reshapes {
+        &self.inner.reshapes
     }
 
     /// Knobs of the query planner.
@@ -315,15 +330,7 @@ impl Engine {
 }
 
 fn container_of(record: &MapRecord, limits: &Limits) -> Result<Container, Error> {
-    let partition = |range: &RangeRecord| {
-        Arc::new(Partition::new(
-            range.part,
-            range.id,
-            range.range.clone(),
-            range.parents.clone(),
-            range.since,
-        ))
-    };
+    let partition = |range: &RangeRecord| Arc::new(Partition::new(range.clone()));
     let partitions = record.ranges.iter().map(partition).collect();
     Ok(Container::new(
         record.database,

@@ -4,6 +4,7 @@
 //! continuation leads on to the next partition. Whole ranges come in order of insertion, parts of
 //! a range in order of keys (and of insertion within a key).
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use orrery_model::charge::{self, Charge};
@@ -35,6 +36,11 @@ pub struct Scope {
 }
 
 impl Scope {
+    /// Whether the target has some of this space.
+    fn covers_some(&self, space: &EpkRange) -> bool {
+        self.space.overlaps(space)
+    }
+
     /// Finds the partitions of a target. A range id that is gone is 410/1002; so is key space
     /// that the range does not own.
     pub fn resolve(
@@ -91,11 +97,14 @@ impl Engine {
     ) -> Result<Answer<FeedPage>, Failure> {
         let state = container.state();
         let scope = Scope::resolve(container, &state, target)?;
-        let position = page
-            .continuation
-            .as_deref()
-            .map(Position::parse)
-            .transpose()?;
+        let mut positions = match &page.continuation {
+            None => VecDeque::new(),
+            Some(token) => Position::parse_all(token)?,
+        };
+        // Positions in key space that the target does not have are others' to go on with.
+        while positions.len() > 1 && !scope.covers_some(&positions[0].space()) {
+            positions.pop_front();
+        }
         let direction = if page.reverse {
             Direction::Backward
         } else {
@@ -115,11 +124,19 @@ impl Engine {
             cost: self.environment().read_cost,
         };
         let mut served = None;
-        let mut waiting = partitions.iter().peekable();
-        while let Some(partition) = waiting.next() {
-            let Some(entry) = entry(partition, &scope.space, position.as_ref(), direction) else {
-                continue;
+        let mut position = positions.pop_front();
+        let is_range = matches!(target, Target::Range { .. });
+        loop {
+            let begin = |(at, partition): (usize, &Arc<Partition>)| {
+                Some((
+                    at,
+                    entry(partition, &scope.space, position.as_ref(), direction)?,
+                ))
             };
+            let Some((at, begin)) = partitions.iter().enumerate().find_map(begin) else {
+                break;
+            };
+            let partition = &partitions[at];
             let refuse = |error| Failure {
                 error,
                 meta: Meta {
@@ -132,15 +149,31 @@ impl Engine {
             partition.check_session(&page.session).map_err(refuse)?;
             let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
             served = Some((Arc::clone(partition), snapshot.lsn()));
-            let rest = filling.fill(&snapshot, &entry, direction).map_err(refuse)?;
-            let next = waiting.peek().map(|next| Position::Insertion {
-                space: next.range().clone(),
-                after: None,
-            });
-            if let Some(position) = rest.or_else(|| next.filter(|_| filling.page.count > 0)) {
-                filling.page.continuation = Some(position.to_token());
+            let rest = filling.fill(&snapshot, &begin, direction).map_err(refuse)?;
+            let is_full = rest.is_some();
+            let left = position
+                .as_ref()
+                .and_then(|position| position.left_behind(partition.range(), direction))
+                .filter(|left| scope.covers_some(&left.space()));
+            let later = std::mem::take(&mut positions);
+            positions.extend(rest.into_iter().chain(left).chain(later));
+            if positions.is_empty() {
+                // A client that asks range by range looks after the others by itself.
+                let merged = position
+                    .filter(|_| !is_range)
+                    .and_then(|position| position.merged_behind(partition.range(), direction))
+                    .filter(|merged| scope.covers_some(&merged.space()));
+                let next = || {
+                    let next = partitions.get(at + 1)?;
+                    Some(Position::start_of(next.range().clone()))
+                };
+                positions.extend(merged.or_else(next));
+            }
+            if is_full || filling.page.count > 0 || positions.is_empty() {
+                filling.page.continuation = Position::join(positions.make_contiguous());
                 break;
             }
+            position = positions.pop_front();
         }
         Ok(filling.answer(served))
     }
@@ -148,6 +181,8 @@ impl Engine {
 
 /// How to go through one partition.
 enum Entry {
+    /// There is nothing to go through.
+    Nothing,
     Insertion {
         space: EpkRange,
         whole: bool,
@@ -191,18 +226,21 @@ fn entry(
         None => Some(fresh()),
         Some(Position::Insertion { space: part, after }) => {
             if range.overlaps(part) {
-                match after {
-                    Some(docid) => {
-                        let after = Some(*docid);
-                        Some(Entry::Insertion {
-                            space: space.clone(),
-                            whole,
-                            part: part.clone(),
-                            after,
-                        })
-                    }
-                    None => Some(fresh()),
+                // Of a range that was merged into this one, only its part is half done.
+                let part = range.intersect(part)?;
+                let is_all = part == *range;
+                if after.is_none() && is_all {
+                    return Some(fresh());
                 }
+                let Some(space) = space.intersect(&part) else {
+                    return Some(Entry::Nothing);
+                };
+                Some(Entry::Insertion {
+                    space,
+                    whole: whole && is_all,
+                    part,
+                    after: *after,
+                })
             } else {
                 let done = if forward {
                     range.max <= part.min
@@ -251,6 +289,7 @@ impl Filling {
         direction: Direction,
     ) -> Result<Option<Position>, Error> {
         match entry {
+            Entry::Nothing => Ok(None),
             Entry::Insertion {
                 space,
                 whole,

@@ -14,7 +14,8 @@
 //!   [`Engine::container_by_number`].
 //! * The [`query`] module reads through [`partition::Partition::snapshot`]; what is indexed says
 //!   [`index::IndexPlan::tree`], index keys are built by [`layout::term`].
-//! * Splits will change [`container::RangeMap`] and the generation of a part.
+//! * [`split`] turns partitions into others while they serve, and swaps
+//!   [`container::RangeMap`].
 
 pub mod account;
 pub mod answer;
@@ -37,6 +38,7 @@ pub mod pk_ranges;
 pub mod query;
 pub mod read;
 pub mod rebuild;
+pub mod split;
 pub mod submit;
 pub mod write;
 

@@ -98,23 +98,35 @@ impl Engine {
         }
         let mut scan = Scan::prefix([family::CHANGE]).max_rows(most);
         scan.resume.clone_from(&cursor.after);
-        let page = snapshot.reader().scan(&scan)?;
-        for row in &page.rows {
-            let entry = ChangeEntry::decode(&row.value)?;
-            if docids.len() >= most || entry.ts.saturating_add(default) > now {
-                break;
+        loop {
+            let page = snapshot.reader().scan(&scan)?;
+            for row in &page.rows {
+                let entry = ChangeEntry::decode(&row.key, &row.value)?;
+                if docids.len() >= most {
+                    return Ok(docids);
+                }
+                if entry.ts.saturating_add(default) > now {
+                    // In a log that a merge blended, older ones may follow.
+                    if is_blended(partition, &row.key) {
+                        continue;
+                    }
+                    return Ok(docids);
+                }
+                let Some(stored) = snapshot.item(entry.docid)? else {
+                    continue;
+                };
+                if stored.header().ttl == 0 {
+                    docids.push(entry.docid);
+                } else if docids.is_empty() && !is_blended(partition, &row.key) {
+                    // Lives by its own time; the search need not look at it again.
+                    cursor.after = Some(row.key.to_vec());
+                }
             }
-            let Some(stored) = snapshot.item(entry.docid)? else {
-                continue;
-            };
-            if stored.header().ttl == 0 {
-                docids.push(entry.docid);
-            } else if docids.is_empty() {
-                // Lives by its own time; the search need not look at it again.
-                cursor.after = Some(row.key.to_vec());
+            match page.resume.filter(|key| is_blended(partition, key)) {
+                Some(key) => scan.resume = Some(key.to_vec()),
+                None => return Ok(docids),
             }
         }
-        Ok(docids)
     }
 
     fn cut_history(
@@ -135,11 +147,17 @@ impl Engine {
             snapshot.reader(),
             family::HISTORY,
             snapshot.lsn(),
-            |value| HistoryEntry::decode(value).map(|entry| entry.ts >= oldest),
+            partition.record().blended,
+            |row| Ok(HistoryEntry::decode(&row.key, &row.value)?.ts >= oldest),
         )?;
         if cut > partition.statistics().history_cut {
             self.work(container, partition, Work::CutHistory(cut))?;
         }
         Ok(())
     }
+}
+
+/// Whether a change entry lies in the part of the log where times go up and down.
+fn is_blended(partition: &Partition, key: &[u8]) -> bool {
+    keys::position_of(key).is_some_and(|lsn| lsn <= partition.record().blended)
 }

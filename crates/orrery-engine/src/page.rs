@@ -1,9 +1,12 @@
 //! Which items a feed or query covers, and where its next page starts.
 
+use std::collections::VecDeque;
+
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::{DocId, PartitionKeyRangeId};
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
+use orrery_storage::Direction;
 
 use crate::error::Error;
 
@@ -58,6 +61,9 @@ impl FeedPage {
     }
 }
 
+/// Parts of the key space that one token may be about: more than splits while a feed is read.
+const MOST_POSITIONS: usize = 256;
+
 /// A position in a feed that stays right when ranges split: it names key space and item, never a
 /// range or a count.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +86,64 @@ pub enum Position {
 }
 
 impl Position {
+    /// Before the first item of a part of the key space.
+    pub fn start_of(space: EpkRange) -> Self {
+        Self::Insertion { space, after: None }
+    }
+
+    /// What is left of the position's space behind a partition, in the direction of the feed:
+    /// its range has been split since, and the rest goes on at the same place.
+    pub fn left_behind(&self, partition: &EpkRange, direction: Direction) -> Option<Self> {
+        let Self::Insertion { space, after } = self else {
+            return None;
+        };
+        let left = match direction {
+            Direction::Forward => EpkRange::new(partition.max.clone(), space.max.clone()),
+            Direction::Backward => EpkRange::new(space.min.clone(), partition.min.clone()),
+        };
+        let after = *after;
+        (!left.is_empty() && space.overlaps(partition))
+            .then_some(Self::Insertion { space: left, after })
+    }
+
+    /// What is left of a partition behind the position's space: its range has been merged with
+    /// others since, and they have not begun.
+    pub fn merged_behind(&self, partition: &EpkRange, direction: Direction) -> Option<Self> {
+        let Self::Insertion { space, .. } = self else {
+            return None;
+        };
+        let rest = match direction {
+            Direction::Forward => EpkRange::new(space.max.clone(), partition.max.clone()),
+            Direction::Backward => EpkRange::new(partition.min.clone(), space.min.clone()),
+        };
+        (!rest.is_empty() && space.overlaps(partition)).then(|| Self::start_of(rest))
+    }
+
+    /// The key space that the position is about.
+    pub fn space(&self) -> EpkRange {
+        match self {
+            Self::Insertion { space, .. } => space.clone(),
+            Self::Key { key, .. } => EpkRange::of_prefix(key.clone()),
+        }
+    }
+
+    /// The token of several positions, each for its own part of the key space, in the order in
+    /// which they are read.
+    pub fn join(positions: &[Self]) -> Option<String> {
+        let tokens: Vec<String> = positions.iter().map(Self::to_token).collect();
+        (!tokens.is_empty()).then(|| tokens.join("~"))
+    }
+
+    /// Reads such a token; anything that `join` cannot have written is a 400.
+    pub fn parse_all(token: &str) -> Result<VecDeque<Self>, Error> {
+        let parts = token.split('~').take(MOST_POSITIONS + 1);
+        let positions: VecDeque<Self> = parts.map(Self::parse).collect::<Result<_, _>>()?;
+        if positions.len() > MOST_POSITIONS {
+            return Err(Error::bad_request("Invalid Continuation Token"));
+        }
+        Ok(positions)
+    }
+
     /// The token's text: header-safe, `version.kind.fields`.
     pub fn to_token(&self) -> String {
         match self {

@@ -1,6 +1,6 @@
 //! A physical partition: the owner of one partition key range, with its own log.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
@@ -9,12 +9,13 @@ use orrery_model::json;
 use orrery_model::session::SessionToken;
 use orrery_storage::{Direction, PartId, Reader, Scan, Store, StoredBytes};
 
-use crate::committer::{Queue, WriterState};
+use crate::committer::{Journal, Queue, WriterState};
 use crate::error::Error;
 use crate::layout::entries::{Counters, RebuildEntry};
 use crate::layout::record::{Header, ItemRecord};
 use crate::layout::{family, keys, term};
 use crate::maintenance::PurgeCursor;
+use crate::partition_map::RangeRecord;
 use crate::query::MissingCache;
 use crate::write::ItemBody;
 
@@ -24,68 +25,98 @@ pub const SESSION_VERSION: i64 = -1;
 /// A physical partition.
 #[derive(Debug)]
 pub struct Partition {
-    part: PartId,
-    id: PartitionKeyRangeId,
-    range: EpkRange,
-    parents: Vec<PartitionKeyRangeId>,
-    since: u64,
+    record: RangeRecord,
     lsn: AtomicU64,
     statistics: Mutex<Counters>,
     pub(crate) queue: Queue,
     pub(crate) writer: Mutex<Option<WriterState>>,
+    pub(crate) journal: Journal,
+    /// Set under the lock of `writer`, once: other partitions own the key space now.
+    retired: AtomicBool,
+    /// The size at which the partition was found to be one logical partition; 0 for never.
+    indivisible_bytes: AtomicU64,
     purge: Mutex<PurgeCursor>,
     missing: Mutex<MissingCache>,
     rebuild: Mutex<RebuildEntry>,
 }
 
 impl Partition {
-    /// A partition whose part exists; `since` is the version of the range map that brought it.
-    pub(crate) fn new(
-        part: PartId,
-        id: PartitionKeyRangeId,
-        range: EpkRange,
-        parents: Vec<PartitionKeyRangeId>,
-        since: u64,
-    ) -> Self {
+    /// A partition whose part exists.
+    pub(crate) fn new(record: RangeRecord) -> Self {
         Self {
-            part,
-            id,
-            range,
-            parents,
-            since,
+            record,
             lsn: AtomicU64::new(0),
             statistics: Mutex::new(Counters::empty()),
             queue: Queue::default(),
             writer: Mutex::new(None),
+            journal: Journal::default(),
+            retired: AtomicBool::new(false),
+            indivisible_bytes: AtomicU64::new(0),
             purge: Mutex::new(PurgeCursor::default()),
             missing: Mutex::new(MissingCache::default()),
             rebuild: Mutex::new(RebuildEntry::start_of(0)),
         }
     }
 
+    /// Its entry in the partition map.
+    pub fn record(&self) -> &RangeRecord {
+        &self.record
+    }
+
     /// Its number in the store.
     pub fn part(&self) -> PartId {
-        self.part
+        self.record.part
     }
 
     /// The id of the partition key range.
     pub fn id(&self) -> PartitionKeyRangeId {
-        self.id
+        self.record.id
     }
 
     /// The key space that it owns.
     pub fn range(&self) -> &EpkRange {
-        &self.range
+        &self.record.range
     }
 
     /// All ancestors of the range.
     pub fn parents(&self) -> &[PartitionKeyRangeId] {
-        &self.parents
+        &self.record.parents
     }
 
     /// The version of the range map in which it appeared.
     pub fn since(&self) -> u64 {
-        self.since
+        self.record.since
+    }
+
+    /// Whether others own its key space by now. Reads that began before go on.
+    pub fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
+    }
+
+    /// Ends its service. The caller holds the lock of the writer.
+    pub(crate) fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
+    }
+
+    /// Whether it was found indivisible at about its present size.
+    pub(crate) fn is_indivisible(&self) -> bool {
+        let known = self.indivisible_bytes.load(Ordering::Relaxed);
+        known > 0 && self.statistics().total_bytes() < known.saturating_add(known / 4)
+    }
+
+    /// Remembers that there is no place to cut it.
+    pub(crate) fn note_indivisible(&self) {
+        let bytes = self.statistics().total_bytes().max(1);
+        self.indivisible_bytes.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Positions up to this one or before may have lost history of this part of the key space.
+    pub(crate) fn history_floor(&self, space: &EpkRange) -> Lsn {
+        let floors = self.record.floors.iter();
+        let inherited = floors
+            .filter(|floor| floor.range.overlaps(space))
+            .map(|floor| floor.lsn);
+        inherited.fold(self.statistics().history_cut, Ord::max)
     }
 
     /// The last durable position.
@@ -132,7 +163,7 @@ impl Partition {
 
     /// Reads position, counters and the state of a rebuild from the store.
     pub(crate) fn load(&self, store: &dyn Store) -> Result<(), Error> {
-        let (head, values) = store.get_many(self.part, &[&keys::COUNTERS, &keys::REBUILD])?;
+        let (head, values) = store.get_many(self.part(), &[&keys::COUNTERS, &keys::REBUILD])?;
         let mut values = values.iter().map(Option::as_ref);
         let counters = match values.next().flatten() {
             Some(value) => Counters::decode(value)?,
@@ -151,7 +182,7 @@ impl Partition {
         let mine = |token: &&SessionToken| {
             token
                 .range
-                .is_none_or(|range| range == self.id || self.parents.contains(&range))
+                .is_none_or(|range| range == self.id() || self.parents().contains(&range))
         };
         let satisfied = |token: &SessionToken| token.is_satisfied_by(SESSION_VERSION, self.lsn());
         if tokens.iter().filter(mine).all(satisfied) {
@@ -164,7 +195,7 @@ impl Partition {
     /// One point of the partition's history, for the length of a page.
     pub fn snapshot(&self, store: &dyn Store) -> Result<PartitionSnapshot, Error> {
         Ok(PartitionSnapshot {
-            reader: store.snapshot(self.part)?,
+            reader: store.snapshot(self.part())?,
         })
     }
 }
@@ -190,6 +221,11 @@ impl StoredItem {
             epk_length,
             json_offset,
         })
+    }
+
+    /// The bytes as they are stored.
+    pub(crate) fn value(&self) -> &StoredBytes {
+        &self.value
     }
 
     /// The engine's notes on the item.

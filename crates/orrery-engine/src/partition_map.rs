@@ -6,7 +6,7 @@
 
 use orrery_model::container::ContainerSpec;
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
-use orrery_model::ids::PartitionKeyRangeId;
+use orrery_model::ids::{Lsn, PartitionKeyRangeId};
 use orrery_model::json;
 use orrery_model::limits::Limits;
 use orrery_model::value::{Object, Value};
@@ -54,6 +54,20 @@ pub struct RangeRecord {
     pub parents: Vec<PartitionKeyRangeId>,
     /// The version of the map that brought it.
     pub since: u64,
+    /// Up to this position the log is that of several merged ones: times go up and down in it.
+    /// 0 where there was no merge.
+    pub blended: Lsn,
+    /// How far merged parents' history had been cut.
+    pub floors: Vec<HistoryFloor>,
+}
+
+/// The end of what is lost of a part of the key space's history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HistoryFloor {
+    /// The part of the key space.
+    pub range: EpkRange,
+    /// Entries up to this position are gone.
+    pub lsn: Lsn,
 }
 
 impl MapRecord {
@@ -144,6 +158,14 @@ fn retired_definition(value: &Value<'_>) -> Option<(u32, Value<'static>)> {
 impl RangeRecord {
     fn to_value(&self) -> Value<'static> {
         let parents: Vec<Value<'_>> = self.parents.iter().map(|id| Value::from(id.0)).collect();
+        let floors = self.floors.iter().map(|floor| {
+            Value::Object(Object::from_iter([
+                ("min", Value::from(floor.range.min.to_hex())),
+                ("max", Value::from(floor.range.max.to_hex())),
+                ("lsn", Value::from(floor.lsn.0)),
+            ]))
+        });
+        let floors: Vec<Value<'_>> = floors.collect();
         Value::Object(Object::from_iter([
             ("id", Value::from(self.id.0)),
             ("part", Value::from(self.part.0)),
@@ -151,6 +173,8 @@ impl RangeRecord {
             ("max", Value::from(self.range.max.to_hex())),
             ("parents", Value::Array(parents)),
             ("since", Value::from(self.since)),
+            ("blended", Value::from(self.blended.0)),
+            ("floors", Value::Array(floors)),
         ]))
         .into_owned()
     }
@@ -158,11 +182,29 @@ impl RangeRecord {
     fn from_value(value: &Value<'_>) -> Option<Self> {
         let number = |value: &Value<'_>| u64::try_from(value.as_i64()?).ok();
         let range = |value: &Value<'_>| Some(PartitionKeyRangeId(number(value)?.try_into().ok()?));
-        let epk = |name: &str| EffectivePartitionKey::from_hex(value.member(name).as_str()?);
+        let space = |value: &Value<'_>| {
+            let epk = |name: &str| EffectivePartitionKey::from_hex(value.member(name).as_str()?);
+            Some(EpkRange::new(epk("min")?, epk("max")?))
+        };
+        let floor = |value: &Value<'_>| {
+            Some(HistoryFloor {
+                range: space(value)?,
+                lsn: Lsn(number(value.member("lsn"))?),
+            })
+        };
+        // Records from before there were merges lack the last members.
+        let floors = match value.member("floors") {
+            Value::Undefined => Vec::new(),
+            floors => floors
+                .as_array()?
+                .iter()
+                .map(floor)
+                .collect::<Option<_>>()?,
+        };
         Some(Self {
             id: range(value.member("id"))?,
             part: PartId(number(value.member("part"))?),
-            range: EpkRange::new(epk("min")?, epk("max")?),
+            range: space(value)?,
             parents: value
                 .member("parents")
                 .as_array()?
@@ -170,6 +212,8 @@ impl RangeRecord {
                 .map(range)
                 .collect::<Option<_>>()?,
             since: number(value.member("since"))?,
+            blended: Lsn(number(value.member("blended")).unwrap_or(0)),
+            floors,
         })
     }
 }

@@ -21,6 +21,7 @@ mod seek;
 mod source;
 mod walk;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use orrery_model::epk::EpkRange;
@@ -118,10 +119,15 @@ impl Engine {
         let compile_us = self.clock().now_us().saturating_sub(started);
         let scope = query_scope(container, &state, &prepared, target, options)?;
         prepared.check_index(&state)?;
-        let position = match &options.continuation {
-            None => None,
-            Some(token) => Some(QueryPosition::parse(token)?),
+        let mut positions = match &options.continuation {
+            None => VecDeque::new(),
+            Some(token) => QueryPosition::parse_all(token)?,
         };
+        // Positions in key space that the target does not have are others' to go on with.
+        while positions.len() > 1 && !scope.covers_some(&positions[0].space) {
+            positions.pop_front();
+        }
+        let position = positions.pop_front();
         let mut waiting = scope
             .partitions
             .iter()
@@ -133,6 +139,9 @@ impl Engine {
         partition.check_session(&options.session).map_err(refuse)?;
         let mine = |position: &&QueryPosition| partition.range().overlaps(&position.space);
         let start = position.as_ref().filter(mine).cloned();
+        let segment = start
+            .as_ref()
+            .map_or(partition.range(), |start| &start.space);
         let run = PageRun {
             engine: self,
             container,
@@ -140,20 +149,33 @@ impl Engine {
             prepared: &prepared,
             partition,
             keys: &scope.keys,
-            wanted: page::wanted(partition, &scope.space, &scope.keys, &state),
+            wanted: page::wanted(partition, segment, &scope.space, &scope.keys, &state),
+            segment: segment
+                .intersect(partition.range())
+                .unwrap_or_else(|| segment.clone()),
             most_rows: options.max_items,
         };
-        let mut done = run.page(start, spec, compile_us).map_err(refuse)?;
-        if done.value.continuation.is_none()
-            && let Some(next) = waiting.next()
-        {
-            let position = QueryPosition::start_of(next.range().clone());
-            done.value.continuation = Some(position.to_token());
+        let (mut done, rest) = run.page(start.clone(), spec, compile_us).map_err(refuse)?;
+        let is_range = matches!(target, Target::Range { .. });
+        let left = start
+            .as_ref()
+            .and_then(|start| start.left_behind(partition.range()))
+            .filter(|left| scope.covers_some(&left.space));
+        let mut ahead: Vec<QueryPosition> = rest.into_iter().chain(left).chain(positions).collect();
+        if ahead.is_empty() {
+            // A client that asks range by range looks after the others by itself.
+            let merged = start
+                .filter(|_| !is_range)
+                .and_then(|start| start.merged_behind(partition.range()))
+                .filter(|merged| scope.covers_some(&merged.space));
+            let next = || Some(QueryPosition::start_of(waiting.next()?.range().clone()));
+            ahead.extend(merged.or_else(next));
         }
         done.value.explanation = options.explain.then(|| Explanation {
             index: prepared.index_metrics(&state),
             advice: prepared.advice(),
         });
+        done.value.continuation = QueryPosition::join(&ahead);
         Ok(done)
     }
 
@@ -234,6 +256,12 @@ impl From<Scope> for QueryScope {
 }
 
 impl QueryScope {
+    /// Whether one of the partitions owns a part of this space.
+    fn covers_some(&self, space: &EpkRange) -> bool {
+        let mut partitions = self.partitions.iter();
+        self.space.overlaps(space) && partitions.any(|one| one.range().overlaps(space))
+    }
+
     /// Leaves only partitions that own one of the keys.
     fn narrow(&mut self, container: &Container, state: &ContainerState, keys: Vec<PartitionKey>) {
         let definition = state.key_definition();

@@ -116,15 +116,22 @@ impl Engine {
         let _turn = self.records();
         let mut record = self.record(container)?;
         let ranges = container.ranges();
-        let mut partitions = ranges.partitions().iter();
-        if record.index_version == version && partitions.all(|one| is_rebuilt(one, version)) {
+        let is_whole = || {
+            ranges
+                .partitions()
+                .iter()
+                .all(|one| is_rebuilt(one, version))
+        };
+        // A copy under way still has to tell the terms of every policy.
+        let is_copied = self.is_reshaping(container);
+        if record.index_version == version && !is_copied && is_whole() {
             record.retired.clear();
             self.put_record(container, &record, Writes::new())?;
         }
         Ok(())
     }
 
-    fn record(&self, container: &Container) -> Result<MapRecord, Error> {
+    pub(crate) fn record(&self, container: &Container) -> Result<MapRecord, Error> {
         let key = MapRecord::key(container.database(), container.number());
         let value = self.account().get(&key)?.ok_or(Error::NotFound)?;
         MapRecord::decode(&key, &value)

@@ -329,7 +329,7 @@ impl BatchKind {
 }
 
 /// Puts the answers of a bulk's parts together.
-struct Gathering {
+pub(crate) struct Gathering {
     state: Mutex<Gathered>,
 }
 
@@ -341,7 +341,7 @@ struct Gathered {
 }
 
 impl Gathering {
-    fn new(operations: usize, parts: usize, done: Done) -> Self {
+    pub(crate) fn new(operations: usize, parts: usize, done: Done) -> Self {
         let results = (0..operations).map(|_| None).collect();
         let meta = Meta::default();
         let state = Gathered {
@@ -355,7 +355,7 @@ impl Gathering {
         }
     }
 
-    fn add(&self, places: &[usize], result: Result<Answer<WriteOutcome>, Failure>) {
+    pub(crate) fn add(&self, places: &[usize], result: Result<Answer<WriteOutcome>, Failure>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let (results, meta) = match result {
             Ok(Answer {

@@ -8,9 +8,11 @@ use orrery_model::resource_path::ResourceKind;
 use orrery_model::rid::ResourceId;
 use orrery_model::throughput::{History, Throughput, ThroughputError};
 use orrery_model::value::{Object, Value};
+use rustc_hash::FxHashMap;
 
 use super::record::Record;
 use super::{Catalog, Change, MetadataOptions, OfferFacts};
+use crate::container::Container;
 use crate::error::Error;
 
 /// A change between the two ways of provisioning, by its header.
@@ -101,6 +103,38 @@ impl Catalog<'_> {
         offers
             .into_iter()
             .find(|offer| resource_of(offer) == Some(resource))
+    }
+
+    /// With how many physical partitions each container that has an offer of its own can use its
+    /// throughput (request units: section 7).
+    fn wanted_by_all(&self) -> FxHashMap<ResourceId, u32> {
+        let limits = self.engine.limits();
+        let offers = self.read_tree(|tree| tree.all(ResourceKind::Offer));
+        let wanted = |offer: &Arc<Record>| {
+            Some((resource_of(offer)?, kept(offer)?.needed_partitions(limits)))
+        };
+        offers.iter().filter_map(wanted).collect()
+    }
+
+    /// The containers that have fewer physical partitions than their throughput needs, with how
+    /// many that is.
+    pub(crate) fn short_of_partitions(&self) -> Vec<(Arc<Container>, u32)> {
+        let wanted = self.wanted_by_all();
+        let short = |container: Arc<Container>| {
+            let wanted = *wanted.get(&container.rid())?;
+            let has = container.ranges().partitions().len();
+            (has < wanted as usize).then_some((container, wanted))
+        };
+        self.engine
+            .containers()
+            .into_iter()
+            .filter_map(short)
+            .collect()
+    }
+
+    /// How many physical partitions a container's throughput needs; 0 where it has no offer.
+    pub(crate) fn wanted_partitions(&self, container: ResourceId) -> u32 {
+        self.wanted_by_all().get(&container).copied().unwrap_or(0)
     }
 
     /// The offer of a new database or container.
@@ -202,16 +236,26 @@ impl Catalog<'_> {
         }
     }
 
-    /// What the headers of an offer's answer tell. Partitions are never pending: raising the
-    /// rate does not split yet.
+    /// What the headers of an offer's answer tell. A raised rate is pending until there are as
+    /// many physical partitions as it needs.
     pub(super) fn offer_facts(&self, record: &Record) -> Option<OfferFacts> {
         if record.kind != ResourceKind::Offer {
             return None;
         }
-        let minimum = kept(record)?.minimum(&self.history(record), self.engine.limits());
+        let limits = self.engine.limits();
+        let throughput = kept(record)?;
+        let container = resource_of(record).and_then(|rid| {
+            let number = rid.owner_number()?;
+            self.engine
+                .container_by_number(rid.database_number(), number)
+        });
+        let replace_pending = container.is_some_and(|container| {
+            let has = container.ranges().partitions().len();
+            has < throughput.needed_partitions(limits) as usize
+        });
         Some(OfferFacts {
-            minimum,
-            replace_pending: false,
+            minimum: throughput.minimum(&self.history(record), limits),
+            replace_pending,
         })
     }
 }

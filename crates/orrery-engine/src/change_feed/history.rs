@@ -18,8 +18,8 @@ impl Reading<'_> {
         loop {
             let chunk = self.snapshot.reader().scan(&scan)?;
             for row in &chunk.rows {
-                let (lsn, _) = position_of(&row.key)?;
-                let entry = HistoryEntry::decode(&row.value)?;
+                let lsn = position_of(&row.key)?;
+                let entry = HistoryEntry::decode(&row.key, &row.value)?;
                 if !self.includes(entry.epk) {
                     continue;
                 }

@@ -389,7 +389,7 @@ impl<'d> Decider<'d> {
     /// Drops old history. A position is moved but not used up: nothing changes for readers
     /// within the retention.
     fn cut_history(&mut self, up_to: Lsn) -> Result<Progress<Answer<WriteOutcome>>, Error> {
-        let end = keys::history(Lsn(up_to.0.saturating_add(1)), 0);
+        let end = keys::behind(family::HISTORY, up_to);
         let scan = Scan::range([family::HISTORY], Some(end)).max_rows(REMOVALS);
         let page = self.overlay.below().scan(&scan)?;
         for row in &page.rows {

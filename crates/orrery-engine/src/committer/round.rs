@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use orrery_model::ids::{DocId, Lsn};
-use orrery_storage::{Begin, CommitToken, Head, StoreError, StoredBytes, Txn};
+use orrery_storage::{Begin, Head, StoreError, StoredBytes, Txn};
 use rustc_hash::FxHashMap;
 
 use super::decide::{Decided, Decider, Outcome};
-use super::{Environment, Queued, Work, WriterState, lock};
+use super::{Environment, Queued, Turn, Work, WriterState, lock};
 use crate::answer::{Failure, Meta};
 use crate::error::Error;
 use crate::layout::entries::Counters;
@@ -18,8 +18,8 @@ use crate::write::prepare::{Action, Operation, Place, PreparedItem};
 
 /// Most writes of one round: bounds memory and the wait of the first.
 const MOST_WRITES: usize = 512;
-/// Every part of today is of its first generation; splits will raise it.
-const GENERATION: u64 = 1;
+/// Every part is of its first generation: a split makes new parts ([`crate::split`]).
+pub(crate) const GENERATION: u64 = 1;
 
 /// How a round ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,13 +30,16 @@ pub(crate) enum Finish {
     Wait,
 }
 
-/// Runs one round; answers whether the partition is still scheduled.
-pub(crate) fn run(environment: &Environment, partition: &Arc<Partition>, finish: Finish) -> bool {
+/// Runs one round.
+pub(crate) fn run(environment: &Environment, partition: &Arc<Partition>, finish: Finish) -> Turn {
     let waiting = partition.queue.take(MOST_WRITES);
     if waiting.is_empty() {
-        return false;
+        return Turn::Idle;
     }
     let mut writer = lock(&partition.writer);
+    if partition.is_retired() {
+        return Turn::Moved(waiting);
+    }
     let round = Round {
         environment,
         partition,
@@ -45,7 +48,7 @@ pub(crate) fn run(environment: &Environment, partition: &Arc<Partition>, finish:
     if let Err(Abandoned) = round.serve(&mut writer, waiting) {
         *writer = None;
     }
-    true
+    Turn::Served
 }
 
 /// The round failed, and everyone in it has been told.
@@ -87,7 +90,11 @@ impl Round<'_> {
         let pending = if outcome.writes.is_empty() {
             txn.release()
         } else {
-            match txn.commit(outcome.writes, head.advanced(lsn.0, self.token())) {
+            self.partition.journal.note(&outcome.writes);
+            match txn.commit(
+                outcome.writes,
+                head.advanced(lsn.0, self.environment.token()),
+            ) {
                 Ok(pending) => pending,
                 Err(error) => {
                     fail_all(decided, &Error::from(error.into_inner()));
@@ -155,11 +162,6 @@ impl Round<'_> {
             }));
         }
         Err(Abandoned)
-    }
-
-    fn token(&self) -> CommitToken {
-        let high = u128::from(self.environment.entropy.next_u64());
-        CommitToken((high << 64) | u128::from(self.environment.entropy.next_u64()))
     }
 
     fn decide(

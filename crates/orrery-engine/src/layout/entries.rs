@@ -2,11 +2,12 @@
 
 use orrery_model::ids::{DocId, Lsn};
 
+use super::keys;
 use crate::error::Error;
 
 /// What the latest-version feed knows of an item without loading it.
 ///
-/// Value: docid u64, `_ts` u64, EPK (the rest).
+/// Value: `_ts` u64, EPK (the rest); the docid is in the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChangeEntry<'a> {
     /// The item.
@@ -20,17 +21,16 @@ pub struct ChangeEntry<'a> {
 impl<'a> ChangeEntry<'a> {
     /// The stored value.
     pub fn encode(&self) -> Vec<u8> {
-        let mut value = Vec::with_capacity(16 + self.epk.len());
-        value.extend_from_slice(&self.docid.0.to_be_bytes());
+        let mut value = Vec::with_capacity(8 + self.epk.len());
         value.extend_from_slice(&self.ts.to_be_bytes());
         value.extend_from_slice(self.epk);
         value
     }
 
-    /// Reads a stored value.
-    pub fn decode(mut value: &'a [u8]) -> Result<Self, Error> {
+    /// Reads a stored entry.
+    pub fn decode(key: &[u8], mut value: &'a [u8]) -> Result<Self, Error> {
         const WHAT: Error = Error::Damaged("change entry");
-        let docid = DocId(take_u64(&mut value).ok_or(WHAT)?);
+        let docid = keys::docid_of_position(key).ok_or(WHAT)?;
         let ts = take_u64(&mut value).ok_or(WHAT)?;
         Ok(Self {
             docid,
@@ -55,8 +55,8 @@ pub enum HistoryKind {
 
 /// One version of an item in the all-versions feed.
 ///
-/// Value: kind u8, docid u64, `_ts` u64, previous LSN u64, EPK length u16, EPK, JSON text of the
-/// new version, or of the last one for deletes.
+/// Value: kind u8, `_ts` u64, previous LSN u64, EPK length u16, EPK, JSON text of the
+/// new version, or of the last one for deletes. The docid is in the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryEntry<'a> {
     /// What happened.
@@ -76,14 +76,13 @@ pub struct HistoryEntry<'a> {
 impl<'a> HistoryEntry<'a> {
     /// The stored value.
     pub fn encode(&self) -> Vec<u8> {
-        let mut value = Vec::with_capacity(27 + self.epk.len() + self.json.len());
+        let mut value = Vec::with_capacity(19 + self.epk.len() + self.json.len());
         value.push(match self.kind {
             HistoryKind::Create => 0,
             HistoryKind::Replace => 1,
             HistoryKind::Delete => 2,
             HistoryKind::Expire => 3,
         });
-        value.extend_from_slice(&self.docid.0.to_be_bytes());
         value.extend_from_slice(&self.ts.to_be_bytes());
         value.extend_from_slice(&self.previous.0.to_be_bytes());
         value.extend_from_slice(&(self.epk.len() as u16).to_be_bytes());
@@ -93,11 +92,11 @@ impl<'a> HistoryEntry<'a> {
     }
 
     /// Reads a stored value.
-    pub fn decode(value: &'a [u8]) -> Result<Self, Error> {
-        Self::read(value).ok_or(Error::Damaged("history entry"))
+    pub fn decode(key: &[u8], value: &'a [u8]) -> Result<Self, Error> {
+        Self::read(key, value).ok_or(Error::Damaged("history entry"))
     }
 
-    fn read(value: &'a [u8]) -> Option<Self> {
+    fn read(key: &[u8], value: &'a [u8]) -> Option<Self> {
         let (kind, mut rest) = value.split_first()?;
         let kind = match kind {
             0 => HistoryKind::Create,
@@ -106,7 +105,7 @@ impl<'a> HistoryEntry<'a> {
             3 => HistoryKind::Expire,
             _ => return None,
         };
-        let docid = DocId(take_u64(&mut rest)?);
+        let docid = keys::docid_of_position(key)?;
         let ts = take_u64(&mut rest)?;
         let previous = Lsn(take_u64(&mut rest)?);
         let (length, rest) = rest.split_first_chunk::<2>()?;

@@ -82,25 +82,33 @@ fn bound(epk: &EffectivePartitionKey) -> Vec<u8> {
     key
 }
 
-/// Key of a change entry.
-pub fn change(lsn: Lsn, ordinal: Ordinal) -> Vec<u8> {
-    position(family::CHANGE, lsn, ordinal)
+/// Key of a change entry. The docid tells apart what has one place in the logs of two ranges that
+/// were merged.
+pub fn change(lsn: Lsn, ordinal: Ordinal, docid: DocId) -> Vec<u8> {
+    position(family::CHANGE, lsn, ordinal, docid)
 }
 
-/// Key of a history entry.
-pub fn history(lsn: Lsn, ordinal: Ordinal) -> Vec<u8> {
-    position(family::HISTORY, lsn, ordinal)
+/// Key of a history entry; the docid as in [`change`].
+pub fn history(lsn: Lsn, ordinal: Ordinal, docid: DocId) -> Vec<u8> {
+    position(family::HISTORY, lsn, ordinal, docid)
+}
+
+/// First key of the change or history family (its letter) behind a position.
+pub fn behind(letter: u8, lsn: Lsn) -> Vec<u8> {
+    numbered(letter, lsn.0.saturating_add(1))
 }
 
 /// The position in a change or history key.
-pub fn position_of(key: &[u8]) -> Option<(Lsn, Ordinal)> {
+pub fn position_of(key: &[u8]) -> Option<Lsn> {
     let (_, rest) = key.split_first()?;
-    let (lsn, ordinal) = rest.split_first_chunk::<8>()?;
-    let ordinal = ordinal.try_into().ok()?;
-    Some((
-        Lsn(u64::from_be_bytes(*lsn)),
-        Ordinal::from_be_bytes(ordinal),
-    ))
+    let (lsn, _) = rest.split_first_chunk::<8>()?;
+    Some(Lsn(u64::from_be_bytes(*lsn)))
+}
+
+/// The docid in a change or history key.
+pub fn docid_of_position(key: &[u8]) -> Option<DocId> {
+    let (_, rest) = key.split_first()?;
+    number(rest.get(10..)?).map(DocId)
 }
 
 /// Key of a unique entry; `values` is what [`crate::write::unique`] made of the item.
@@ -163,8 +171,11 @@ fn joined(letter: u8, epk: &EffectivePartitionKey, rest: &[u8]) -> Vec<u8> {
     key
 }
 
-fn position(letter: u8, lsn: Lsn, ordinal: Ordinal) -> Vec<u8> {
-    let mut key = numbered(letter, lsn.0);
+fn position(letter: u8, lsn: Lsn, ordinal: Ordinal, docid: DocId) -> Vec<u8> {
+    let mut key = Vec::with_capacity(19);
+    key.push(letter);
+    key.extend_from_slice(&lsn.0.to_be_bytes());
     key.extend_from_slice(&ordinal.to_be_bytes());
+    key.extend_from_slice(&docid.0.to_be_bytes());
     key
 }

@@ -113,7 +113,7 @@ fn bring_up_to_date(
     if known.lsn == snapshot.lsn() {
         return Ok(Progress::Items(known.items.clone()));
     }
-    let from = keys::change(Lsn(known.lsn.0.saturating_add(1)), 0);
+    let from = keys::behind(family::CHANGE, known.lsn);
     let end = keys::family_end(family::CHANGE);
     let changes = Scan::range(from, Some(end)).max_rows(MOST_CHANGES);
     let page = snapshot.reader().scan(&changes)?;
@@ -122,7 +122,7 @@ fn bring_up_to_date(
     }
     let mut changed = Vec::with_capacity(page.rows.len());
     for row in &page.rows {
-        changed.push(ChangeEntry::decode(&row.value)?.docid);
+        changed.push(ChangeEntry::decode(&row.key, &row.value)?.docid);
     }
     let changed = DocIds::new(changed);
     let mut items: Vec<DocId> = known.items.without(&changed).iter().collect();

@@ -45,39 +45,50 @@ pub struct PageRun<'a> {
     pub keys: &'a [PartitionKey],
     /// The parts of the partition's key space that count; empty when all of it does.
     pub wanted: Vec<EpkRange>,
+    /// The partition's share of the key space that a position is about.
+    pub segment: EpkRange,
     /// Most rows.
     pub most_rows: Option<u32>,
 }
 
-/// The parts of a partition's key space that a query covers; empty when that is all of it.
+/// The parts of a partition's key space that a page covers; empty when that is all of it.
+/// `segment` is what the page's position is about: less than the partition after a merge.
 pub fn wanted(
     partition: &Partition,
+    segment: &EpkRange,
     space: &EpkRange,
     keys: &[PartitionKey],
     state: &ContainerState,
 ) -> Vec<EpkRange> {
+    if keys.is_empty() && space.covers(partition.range()) && segment.covers(partition.range()) {
+        return Vec::new();
+    }
+    let nothing = || EpkRange::new(segment.min.clone(), segment.min.clone());
+    let Some(space) = space.intersect(segment) else {
+        return vec![nothing()];
+    };
     if keys.is_empty() {
-        let covered = space.covers(partition.range());
-        return if covered {
-            Vec::new()
-        } else {
-            vec![space.clone()]
-        };
+        return vec![space];
     }
     let definition = state.key_definition();
-    keys.iter()
-        .filter_map(|key| definition.prefix_range(key).intersect(space))
-        .collect()
+    let mut wanted: Vec<EpkRange> = keys
+        .iter()
+        .filter_map(|key| definition.prefix_range(key).intersect(&space))
+        .collect();
+    if wanted.is_empty() {
+        wanted.push(nothing());
+    }
+    wanted
 }
 
 impl PageRun<'_> {
-    /// Makes the page from a position on.
+    /// Makes the page from a position on; answers also where the rest of the segment goes on.
     pub fn page(
         &self,
         start: Option<QueryPosition>,
         spec: &QuerySpec,
         compile_us: u64,
-    ) -> Result<Answer<QueryPage>, Error> {
+    ) -> Result<(Answer<QueryPage>, Option<QueryPosition>), Error> {
         let clock = self.engine.clock();
         let started = clock.now_us();
         let snapshot = self.partition.snapshot(&**self.engine.store())?;
@@ -149,9 +160,10 @@ impl PageRun<'_> {
             }
         };
         filling.take(&mut pipeline);
+        let mut rest = None;
         if matches!(flow, Flow::PageFull | Flow::PageFullInside) {
             let is_inside = flow == Flow::PageFullInside;
-            let mut position = QueryPosition::start_of(self.partition.range().clone());
+            let mut position = QueryPosition::start_of(self.segment.clone());
             match &filling.last {
                 Some(last) if is_walk && !restarts => pipeline.stop_at(last.as_item(), is_inside),
                 Some(last) if !restarts => {
@@ -161,7 +173,7 @@ impl PageRun<'_> {
                 _ => {}
             }
             position.state = pipeline.resume_state();
-            filling.page.continuation = Some(position.to_token());
+            rest = Some(position);
         }
         let counters = pipeline.counters();
         let cost = QueryCost {
@@ -194,7 +206,7 @@ impl PageRun<'_> {
             lsn: snapshot.lsn(),
             item_lsn: None,
         };
-        Ok(Answer { value: page, meta })
+        Ok((Answer { value: page, meta }, rest))
     }
 
     /// Whether the definition is still the one that the page was planned by. If not, the snapshot

@@ -2,10 +2,15 @@
 //! item, never a count within a range, so it stays right when the range splits; the state of the
 //! pipeline (rows that TOP and OFFSET have seen, the sort values of the last row) travels with it.
 
+use std::collections::VecDeque;
+
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::DocId;
 
 use crate::error::Error;
+
+/// Parts of the key space that one token may be about: more than splits while a query runs.
+const MOST_POSITIONS: usize = 256;
 
 /// The point between two pages.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +37,42 @@ impl QueryPosition {
         }
     }
 
+    /// What is left of the position's space behind a partition: its range has been split since,
+    /// and the rest goes on at the same place.
+    pub fn left_behind(&self, partition: &EpkRange) -> Option<Self> {
+        let space = EpkRange::new(partition.max.clone(), self.space.max.clone());
+        let left = Self {
+            space,
+            ..self.clone()
+        };
+        (!left.space.is_empty()).then_some(left)
+    }
+
+    /// What is left of a partition behind the position's space: its range has been merged with
+    /// others since, and they have not begun.
+    pub fn merged_behind(&self, partition: &EpkRange) -> Option<Self> {
+        let space = EpkRange::new(self.space.max.clone(), partition.max.clone());
+        (!space.is_empty()).then(|| Self::start_of(space))
+    }
+
+    /// The token of several positions, each for its own part of the key space, in order.
+    pub fn join(positions: &[Self]) -> Option<String> {
+        let tokens: Vec<String> = positions.iter().map(Self::to_token).collect();
+        (!tokens.is_empty()).then(|| tokens.join("~"))
+    }
+
+    /// Reads such a token; anything that `join` cannot have written is a 400.
+    pub fn parse_all(token: &str) -> Result<VecDeque<Self>, Error> {
+        let parts = token.split('~').take(MOST_POSITIONS + 1);
+        let positions: VecDeque<Self> = parts.map(Self::parse).collect::<Result<_, _>>()?;
+        if positions.len() > MOST_POSITIONS {
+            return Err(Error::bad_request("Invalid Continuation Token"));
+        }
+        Ok(positions)
+    }
+
     /// The token's text, header-safe.
-    pub fn to_token(&self) -> String {
+    fn to_token(&self) -> String {
         format!(
             "1.q.{}.{}.{}.{}.{}",
             self.space.min.to_hex(),
@@ -46,7 +85,7 @@ impl QueryPosition {
     }
 
     /// Reads a token; anything that `to_token` cannot have written is a 400.
-    pub fn parse(token: &str) -> Result<Self, Error> {
+    fn parse(token: &str) -> Result<Self, Error> {
         Self::read(token).ok_or_else(|| Error::bad_request("Invalid Continuation Token"))
     }
 

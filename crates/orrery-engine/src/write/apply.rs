@@ -1,6 +1,6 @@
 //! One operation against what is stored: what is found decides; [`entries`] writes.
 
-mod entries;
+pub(crate) mod entries;
 
 use std::borrow::Cow;
 

@@ -18,7 +18,7 @@ use crate::harness::World;
 
 /// How a commit fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Crash {
+pub enum Crash {
     /// It never happened.
     Before,
     /// It happened, but nobody is told.
@@ -26,10 +26,19 @@ enum Crash {
 }
 
 /// A store whose commits all fail from some point on.
-struct FailingStore {
-    inner: Arc<dyn Store>,
-    commits_left: Arc<AtomicI64>,
-    crash: Crash,
+pub struct FailingStore {
+    pub inner: Arc<dyn Store>,
+    pub commits_left: Arc<AtomicI64>,
+    pub crash: Crash,
+}
+
+impl FailingStore {
+    fn check(&self) -> Result<(), StoreError> {
+        if self.commits_left.load(Ordering::SeqCst) < 0 {
+            return Err(stopped());
+        }
+        Ok(())
+    }
 }
 
 struct FailingTxn {
@@ -79,10 +88,12 @@ impl Txn for FailingTxn {
 
 impl Store for FailingStore {
     fn create_part(&self, part: PartId, head: Head) -> Result<(), StoreError> {
+        self.check()?;
         self.inner.create_part(part, head)
     }
 
     fn drop_part(&self, part: PartId) -> Result<(), StoreError> {
+        self.check()?;
         self.inner.drop_part(part)
     }
 

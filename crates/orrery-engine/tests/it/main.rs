@@ -15,4 +15,5 @@ mod point_reads;
 mod query;
 mod random;
 mod recovery;
+mod splits;
 mod ttl;

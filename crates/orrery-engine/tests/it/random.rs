@@ -84,6 +84,7 @@ fn check(world: &World, model: &Model) {
         let text = world.plain(&format!(r#"["{key}"]"#), &id.to_string());
         assert_eq!(text, Some(body(key, id, version, unique)));
     }
+    crate::splits::check(world);
     let ranges = world.container.ranges();
     let items: u64 = ranges
         .partitions()
@@ -117,80 +118,95 @@ fn check_empty(world: &World) {
 #[test]
 fn operations_agree_with_a_map() {
     for seed in 0..6 {
-        let dice = TestEntropy::new(seed);
-        let mut world = World::new(DEFINITION, 1 + dice.below(3) as u32);
-        let mut model = Model::new();
-        for version in 0..400 {
-            let steps = [
-                Step::Create,
-                Step::Upsert,
-                Step::Replace,
-                Step::Patch,
-                Step::Delete,
-            ];
-            let pick = |key: u64| {
-                let step = steps[dice.below(5) as usize];
-                (step, key, dice.below(8), dice.below(12))
-            };
-            let key = dice.below(4);
-            if dice.below(4) == 0 {
-                let picks: Vec<_> = (0..=dice.below(4)).map(|_| pick(key)).collect();
-                let mut trial = model.clone();
-                let fine = picks.iter().all(|&(step, key, id, unique)| {
-                    expect(&mut trial, step, key, id, version, unique)
-                });
-                let kinds = picks
-                    .iter()
-                    .map(|&(step, key, id, unique)| kind(step, key, id, version, unique))
-                    .collect();
-                let answer = world
-                    .batch(&format!(r#"["{key}"]"#), kinds, true)
-                    .expect("served");
-                let WriteOutcome::Batch(batch) = answer.value else {
-                    panic!("a batch")
-                };
-                assert_eq!(
-                    batch.all_succeeded(),
-                    fine,
-                    "seed {seed} version {version} {picks:?}"
-                );
-                if fine {
-                    model = trial;
-                }
-            } else {
-                let (step, key, id, unique) = pick(key);
-                let fine = expect(&mut model, step, key, id, version, unique);
-                let kinds = vec![kind(step, key, id, version, unique)];
-                let answer = world
-                    .batch(&format!(r#"["{key}"]"#), kinds, false)
-                    .expect("served");
-                let WriteOutcome::Batch(batch) = answer.value else {
-                    panic!("a batch")
-                };
-                let outcome = &batch.results[0].outcome;
-                assert_eq!(
-                    outcome.is_ok(),
-                    fine,
-                    "seed {seed} version {version}: {outcome:?}"
-                );
-                if let Err(error) = outcome {
-                    assert!(
-                        matches!(error, Error::NotFound | Error::Conflict(_)),
-                        "{error:?}"
-                    );
-                }
-            }
-            if dice.below(80) == 0 {
-                world = world.reopen();
-                check(&world, &model);
-            }
-        }
-        check(&world, &model);
-        for &(key, id) in model.keys() {
-            world
-                .delete(&format!(r#"["{key}"]"#), &id.to_string())
-                .expect("deleted");
-        }
-        check_empty(&world);
+        agree(seed, false);
     }
+}
+
+#[test]
+fn operations_agree_with_a_map_while_ranges_split_and_merge() {
+    for seed in 0..12 {
+        agree(seed, true);
+    }
+}
+
+fn agree(seed: u64, reshapes: bool) {
+    let dice = TestEntropy::new(seed);
+    let mut world = World::new(DEFINITION, 1 + dice.below(3) as u32);
+    let mut model = Model::new();
+    for version in 0..400 {
+        let steps = [
+            Step::Create,
+            Step::Upsert,
+            Step::Replace,
+            Step::Patch,
+            Step::Delete,
+        ];
+        let pick = |key: u64| {
+            let step = steps[dice.below(5) as usize];
+            (step, key, dice.below(8), dice.below(12))
+        };
+        let key = dice.below(4);
+        if dice.below(4) == 0 {
+            let picks: Vec<_> = (0..=dice.below(4)).map(|_| pick(key)).collect();
+            let mut trial = model.clone();
+            let fine = picks
+                .iter()
+                .all(|&(step, key, id, unique)| expect(&mut trial, step, key, id, version, unique));
+            let kinds = picks
+                .iter()
+                .map(|&(step, key, id, unique)| kind(step, key, id, version, unique))
+                .collect();
+            let answer = world
+                .batch(&format!(r#"["{key}"]"#), kinds, true)
+                .expect("served");
+            let WriteOutcome::Batch(batch) = answer.value else {
+                panic!("a batch")
+            };
+            assert_eq!(
+                batch.all_succeeded(),
+                fine,
+                "seed {seed} version {version} {picks:?}"
+            );
+            if fine {
+                model = trial;
+            }
+        } else {
+            let (step, key, id, unique) = pick(key);
+            let fine = expect(&mut model, step, key, id, version, unique);
+            let kinds = vec![kind(step, key, id, version, unique)];
+            let answer = world
+                .batch(&format!(r#"["{key}"]"#), kinds, false)
+                .expect("served");
+            let WriteOutcome::Batch(batch) = answer.value else {
+                panic!("a batch")
+            };
+            let outcome = &batch.results[0].outcome;
+            assert_eq!(
+                outcome.is_ok(),
+                fine,
+                "seed {seed} version {version}: {outcome:?}"
+            );
+            if let Err(error) = outcome {
+                assert!(
+                    matches!(error, Error::NotFound | Error::Conflict(_)),
+                    "{error:?}"
+                );
+            }
+        }
+        if reshapes {
+            crate::splits::stir(&world, &dice);
+        }
+        if dice.below(80) == 0 {
+            world = world.reopen();
+            check(&world, &model);
+        }
+    }
+    check(&world, &model);
+    for &(key, id) in model.keys() {
+        world
+            .delete(&format!(r#"["{key}"]"#), &id.to_string())
+            .expect("deleted");
+    }
+    crate::splits::check(&world);
+    check_empty(&world);
 }

@@ -115,16 +115,19 @@ impl Transaction<'_> {
     ) {
         if let Some(old) = old {
             let old = old.stored.header();
-            overlay.writes.delete(&keys::change(old.lsn, old.ordinal));
+            overlay
+                .writes
+                .delete(&keys::change(old.lsn, old.ordinal, docid));
         }
         let entry = ChangeEntry {
             docid,
             ts: self.ts,
             epk,
         };
-        overlay
-            .writes
-            .put(&keys::change(header.lsn, header.ordinal), &entry.encode());
+        overlay.writes.put(
+            &keys::change(header.lsn, header.ordinal, docid),
+            &entry.encode(),
+        );
         if self.state.keeps_history() {
             let entry = HistoryEntry {
                 kind: if old.is_some() {
@@ -138,9 +141,10 @@ impl Transaction<'_> {
                 epk,
                 json,
             };
-            overlay
-                .writes
-                .put(&keys::history(header.lsn, header.ordinal), &entry.encode());
+            overlay.writes.put(
+                &keys::history(header.lsn, header.ordinal, docid),
+                &entry.encode(),
+            );
         }
     }
 
@@ -160,7 +164,7 @@ impl Transaction<'_> {
         overlay.writes.delete(&keys::key(&epk, docid));
         overlay
             .writes
-            .delete(&keys::change(header.lsn, header.ordinal));
+            .delete(&keys::change(header.lsn, header.ordinal, docid));
         if self.state.keeps_history() {
             let entry = HistoryEntry {
                 kind,
@@ -172,7 +176,7 @@ impl Transaction<'_> {
             };
             overlay
                 .writes
-                .put(&keys::history(self.lsn, ordinal), &entry.encode());
+                .put(&keys::history(self.lsn, ordinal, docid), &entry.encode());
         }
         if header.ttl > 0 {
             overlay.writes.delete(&keys::expiry(own_end(header), docid));
@@ -289,11 +293,12 @@ fn count_unindexed(counters: &mut Counters, new: Option<&Terms>, old: Option<&Te
 }
 
 /// Bytes of the keys of all terms of an item.
-fn index_bytes(terms: &Terms) -> u64 {
+pub(crate) fn index_bytes(terms: &Terms) -> u64 {
     terms.iter().map(|term| term::key_length(term.len())).sum()
 }
 
-fn own_end(header: &Header) -> u64 {
+/// The second at which an item with a time to live of its own is gone.
+pub(crate) fn own_end(header: &Header) -> u64 {
     header
         .ts
         .saturating_add(u64::from(header.ttl.max(0).unsigned_abs()))
