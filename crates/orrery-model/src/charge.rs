@@ -238,3 +238,17 @@ impl Profile {
         self.create(user_bytes, terms)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charges_are_written_as_the_shortest_decimal_of_two_places() {
+        let quarters = (0..40_000).map(|quarter| f64::from(quarter) / 400.0);
+        for units in quarters.chain([2.8349999, 1e6 + 0.005, 1e18, -1.5, f64::NAN]) {
+            let charge = Charge(units);
+            assert_eq!(charge.to_string(), charge.rounded().0.to_string());
+        }
+    }
+}
