@@ -8,21 +8,26 @@ pub mod account;
 pub mod bulk;
 mod response;
 mod signature;
+mod wire;
 
 use std::fmt::Write as _;
 use std::io::{BufReader, Write as _};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
 
 pub use orrery_gateway::auth::EMULATOR_KEY as PUBLISHED_KEY;
 pub use response::Response;
 pub use signature::Key;
+pub use wire::Trust;
+use wire::Wire;
 
 /// Longest wait for a server that has stopped answering.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+/// Longest wait for a whole answer, however slowly it comes.
+const WHOLE_TIMEOUT: Duration = Duration::from_secs(180);
 /// Longest wait for a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -35,17 +40,15 @@ pub struct Endpoint {
     pub port: u16,
     /// The master key; `None` for a server started with `--no-auth`.
     pub key: Option<Key>,
+    /// For https, whom to trust; `None` for plain HTTP.
+    pub trust: Option<Trust>,
 }
 
 impl Endpoint {
-    /// Reads `http://host:port/`, `host:port` or `host`.
+    /// Reads `http://host:port/`, `https://host:port/`, `host:port` or `host`.
     pub fn parse(text: &str, key: Option<&str>) -> Result<Self> {
-        if text.starts_with("https://") {
-            bail!(
-                "`{text}`: commands speak plain HTTP; OrreryDB answers it on the same port, so write http:// instead"
-            );
-        }
-        let rest = text.strip_prefix("http://").unwrap_or(text);
+        let tls = text.strip_prefix("https://");
+        let rest = tls.or_else(|| text.strip_prefix("http://")).unwrap_or(text);
         let authority = rest.split(['/', '?']).next().unwrap_or_default();
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) => {
@@ -65,15 +68,21 @@ impl Endpoint {
             host: host.to_owned(),
             port,
             key,
+            trust: tls.map(|_| Trust::of_host(host)),
         })
     }
 
     /// The endpoint as an address that a person can open.
     pub fn url(&self) -> String {
-        if self.host.contains(':') {
-            format!("http://[{}]:{}/", self.host, self.port)
+        let scheme = if self.trust.is_some() {
+            "https"
         } else {
-            format!("http://{}:{}/", self.host, self.port)
+            "http"
+        };
+        if self.host.contains(':') {
+            format!("{scheme}://[{}]:{}/", self.host, self.port)
+        } else {
+            format!("{scheme}://{}:{}/", self.host, self.port)
         }
     }
 }
@@ -99,7 +108,7 @@ pub struct Request<'a> {
 #[derive(Debug)]
 pub struct Connection {
     endpoint: Arc<Endpoint>,
-    stream: Option<BufReader<TcpStream>>,
+    stream: Option<BufReader<Wire>>,
     outgoing: Vec<u8>,
     response: Response,
     date: (u64, String),
@@ -148,12 +157,15 @@ impl Connection {
 
     fn exchange(&mut self, head: bool) -> Result<()> {
         if self.stream.is_none() {
-            self.stream = Some(BufReader::with_capacity(64 << 10, connect(&self.endpoint)?));
+            let stream = connect(&self.endpoint)?;
+            let wire = Wire::new(stream, &self.endpoint.host, self.endpoint.trust.as_ref())?;
+            self.stream = Some(BufReader::with_capacity(64 << 10, wire));
         }
         let stream = self.stream.as_mut().expect("opened above");
-        stream
-            .get_mut()
-            .write_all(&self.outgoing)
+        stream.get_mut().until = Instant::now() + WHOLE_TIMEOUT;
+        let wire = stream.get_mut();
+        wire.write_all(&self.outgoing)
+            .and_then(|()| wire.flush())
             .with_context(|| format!("sending to {}", self.endpoint.url()))?;
         self.response
             .read(stream, head)
@@ -235,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_are_read_leniently_and_https_says_what_to_do() {
+    fn endpoints_are_read_leniently() {
         let endpoint = Endpoint::parse("http://localhost:9000/", Some(PUBLISHED_KEY)).unwrap();
         assert_eq!((endpoint.host.as_str(), endpoint.port), ("localhost", 9000));
         assert_eq!(Endpoint::parse("127.0.0.1", None).unwrap().port, 8081);
@@ -243,8 +255,11 @@ mod tests {
             Endpoint::parse("[::1]:81", None).unwrap().url(),
             "http://[::1]:81/"
         );
-        let error = Endpoint::parse("https://localhost:8081", None).unwrap_err();
-        assert!(error.to_string().contains("http://"), "{error}");
+        let secure = Endpoint::parse("https://localhost:8081", None).unwrap();
+        assert_eq!(secure.url(), "https://localhost:8081/");
+        assert!(matches!(secure.trust, Some(Trust::Anything)));
+        let far = Endpoint::parse("https://example.com:443/", None).unwrap();
+        assert!(matches!(far.trust, Some(Trust::Nothing)));
         assert!(Endpoint::parse("http://:80", None).is_err());
         assert!(Endpoint::parse("http://a:port", None).is_err());
     }

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use orrery_model::json;
 
-use crate::client::account::{ContainerName, Creation};
+use crate::client::account::ContainerName;
 use crate::import::json_array::elements;
 use crate::output;
 use crate::report::{self, SYSTEM_PROPERTIES};
@@ -55,7 +55,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode> {
 fn export(args: &ExportArgs, target: &Target) -> Result<()> {
     let started = Instant::now();
     let mut account = target.account();
-    let info = account.open_container(&args.name, &Creation::default())?;
+    let info = account.open_container(&args.name, None)?;
     let sink: Box<dyn Write> = match &args.output {
         Some(path) => Box::new(
             File::create(path).with_context(|| format!("cannot write {}", path.display()))?,

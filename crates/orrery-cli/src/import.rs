@@ -174,7 +174,7 @@ fn sinks(
     tally: &Arc<Tally>,
 ) -> Result<Vec<Box<dyn Sink>>> {
     let mut account = target.account();
-    let info = account.open_container(&args.into, creation)?;
+    let info = account.open_container(&args.into, Some(creation))?;
     let threads = std::thread::available_parallelism()
         .map_or(2, std::num::NonZero::get)
         .clamp(2, 8);
@@ -252,8 +252,11 @@ fn read(
                     &broken.message,
                 ),
             }
+            if tally.is_stopped() {
+                return tally.stopped();
+            }
             if chunk.len() == CHUNK {
-                if tally.is_stopped() || sender.send(std::mem::take(&mut chunk)).is_err() {
+                if sender.send(std::mem::take(&mut chunk)).is_err() {
                     return tally.stopped();
                 }
                 chunk.reserve(CHUNK);
@@ -281,6 +284,9 @@ fn work(
     let outcome = (|| {
         while let Ok(chunk) = next() {
             for (origin, body) in chunk {
+                if tally.is_stopped() {
+                    break;
+                }
                 match rule.apply(body) {
                     Ok(body) => sink.put(origin, body)?,
                     Err(message) => tally.broken_line(origin, &message),

@@ -144,7 +144,7 @@ pub fn perform(args: &LoadArgs) -> Result<Outcome> {
         partition_key: vec!["/pk".to_owned()],
         throughput: args.throughput,
     };
-    let info = account.open_container(&args.name, &creation)?;
+    let info = account.open_container(&args.name, Some(&creation))?;
     fill(&mut account, args, &info)?;
     Ok(measure(&account, args))
 }

@@ -19,7 +19,7 @@ use orrery_sql::plan::{PlanContext, QueryPlan, plan};
 use orrery_sql::{parser, routing};
 use serde_json::{Value as Json, json};
 
-use crate::client::account::{ContainerInfo, ContainerName, Creation};
+use crate::client::account::{ContainerInfo, ContainerName};
 use crate::report;
 use crate::target::{Target, TargetArgs};
 use output::{Format, Printer};
@@ -74,7 +74,7 @@ pub fn run(args: &QueryArgs) -> Result<ExitCode> {
 fn query(args: &QueryArgs, target: &Target) -> Result<()> {
     let started = Instant::now();
     let mut account = target.account();
-    let info = account.open_container(&args.name, &Creation::default())?;
+    let info = account.open_container(&args.name, None)?;
     let plan = planned(args, &info)?;
     let targets = targets(&plan.ranges, &info.ranges);
     let body = |text: &str| body(text, &args.parameters);

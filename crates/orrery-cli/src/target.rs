@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use orrery_engine::Engine;
 use orrery_storage::Durability;
 
 use crate::client::account::Account;
-use crate::client::{Endpoint, PUBLISHED_KEY};
+use crate::client::{Endpoint, PUBLISHED_KEY, Trust};
 use crate::config::DEFAULT_DATA;
 use crate::data_folder::{self, Opened};
 use crate::instance::Instance;
@@ -25,6 +25,12 @@ pub struct TargetArgs {
     /// Master key of --endpoint; the published emulator key by default.
     #[arg(long, value_name = "BASE64", requires = "endpoint")]
     key: Option<String>,
+    /// Authority of the certificate of an https --endpoint, as PEM.
+    #[arg(long, value_name = "FILE", requires = "endpoint")]
+    certificate: Option<PathBuf>,
+    /// Accept any certificate of an https --endpoint; those of this machine are accepted anyway.
+    #[arg(long, requires = "endpoint", conflicts_with = "certificate")]
+    insecure: bool,
 }
 
 /// An account to work on.
@@ -41,7 +47,17 @@ impl TargetArgs {
     pub fn open(&self, create: bool) -> Result<Target> {
         if let Some(endpoint) = &self.endpoint {
             let key = self.key.as_deref().unwrap_or(PUBLISHED_KEY);
-            return Ok(Target::Server(Endpoint::parse(endpoint, Some(key))?));
+            let mut endpoint = Endpoint::parse(endpoint, Some(key))?;
+            if let Some(trust) = &mut endpoint.trust {
+                if let Some(file) = &self.certificate {
+                    let pem = std::fs::read(file)
+                        .with_context(|| format!("cannot read {}", file.display()))?;
+                    *trust = Trust::Authority(pem);
+                } else if self.insecure {
+                    *trust = Trust::Anything;
+                }
+            }
+            return Ok(Target::Server(endpoint));
         }
         if !create && !self.data.is_dir() {
             bail!(

@@ -183,7 +183,7 @@ impl<'e> Catalog<'e> {
             | ResourceKind::ClientEncryptionKey => {
                 let content = kinds::check(kind, object)?;
                 self.check_counts(kind, parent)?;
-                self.check_duplicate_permission(kind, parent, None, &content)?;
+                self.check_permission(kind, parent, None, &content)?;
                 let record = self.new_record(kind, parent, content, Value::Null)?;
                 self.commit(&Change::put(record.clone()))?;
                 record
@@ -221,7 +221,10 @@ impl<'e> Catalog<'e> {
         let object = kinds::parse_body(body)?;
         let record = match old.kind {
             ResourceKind::Container => self.replace_container(&old, object)?,
-            ResourceKind::Offer => self.replace_offer(&old, &object, options)?,
+            ResourceKind::Offer => {
+                offers::check_identity(&old, body)?;
+                self.replace_offer(&old, &object, options)?
+            }
             ResourceKind::Database => return Err(Error::MethodNotAllowed.into()),
             kind => {
                 let content = kinds::check(kind, object)?;
@@ -235,7 +238,7 @@ impl<'e> Catalog<'e> {
                     }
                     self.check_name_free(kind, old.parent(), id)?;
                 }
-                self.check_duplicate_permission(kind, old.parent(), Some(old.rid), &content)?;
+                self.check_permission(kind, old.parent(), Some(old.rid), &content)?;
                 let record = self.changed(&old, content, Value::Null);
                 self.commit(&Change::put(record.clone()))?;
                 record
@@ -509,8 +512,9 @@ impl<'e> Catalog<'e> {
         Ok(())
     }
 
-    /// A user has one permission for a resource and key (protocol: section 1.4).
-    fn check_duplicate_permission(
+    /// A permission is for something that is there, and a user has one for a resource and key
+    /// (protocol: section 1.4).
+    fn check_permission(
         &self,
         kind: ResourceKind,
         user: Option<ResourceId>,
@@ -519,6 +523,10 @@ impl<'e> Catalog<'e> {
     ) -> Result<(), Error> {
         if kind != ResourceKind::Permission {
             return Ok(());
+        }
+        if let Some(path) = kinds::scope_of(content) {
+            self.read_tree(|tree| tree.resolve(&path))
+                .map_err(|_| Error::NotFound)?;
         }
         let scope = |object: &Object<'_>| {
             let member = |name: &str| object.get(name).map(json::to_string);

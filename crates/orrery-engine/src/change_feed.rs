@@ -187,8 +187,9 @@ impl Reading<'_> {
             .is_none_or(|space| space.contains(&EffectivePartitionKey::from_bytes(epk.to_vec())))
     }
 
-    fn is_full(&self, page: &FeedPage) -> bool {
-        page.count >= self.most_items || page.rows.len() >= self.most_bytes
+    /// Whether a change of so many bytes belongs to the next page.
+    fn is_full(&self, page: &FeedPage, bytes: usize) -> bool {
+        page.count >= self.most_items || page.is_crossed_by(bytes, self.most_bytes)
     }
 
     fn latest_versions(&self, after: Lsn) -> Result<Filled, Error> {
@@ -207,15 +208,17 @@ impl Reading<'_> {
             for group in wanted.chunks(CHUNK_ITEMS) {
                 let docids: Vec<DocId> = group.iter().map(|(_, docid)| *docid).collect();
                 for (&(lsn, _), item) in group.iter().zip(self.snapshot.items(&docids)?) {
-                    if lsn > filled.reached && self.is_full(&filled.page) {
+                    let stored = item.ok_or(Error::Damaged("change entry"))?;
+                    let row = stored
+                        .is_live(self.now, self.state.default_ttl())
+                        .then(|| with_lsn(stored.json(), lsn));
+                    let bytes = row.as_ref().map_or(0, Vec::len);
+                    if lsn > filled.reached && self.is_full(&filled.page, bytes) {
                         return Ok(filled);
                     }
                     filled.reached = lsn;
-                    let stored = item.ok_or(Error::Damaged("change entry"))?;
-                    if !stored.is_live(self.now, self.state.default_ttl()) {
-                        continue;
-                    }
-                    filled.page.push(&with_lsn(stored.json(), lsn));
+                    let Some(row) = row else { continue };
+                    filled.page.push(&row);
                     let bytes = stored.header().user_bytes as usize;
                     filled.charge += charge::read(bytes, self.cost);
                 }

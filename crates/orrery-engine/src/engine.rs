@@ -8,6 +8,7 @@ use orrery_model::epk::EpkRange;
 use orrery_model::ids::{Lsn, PartitionKeyRangeId};
 use orrery_model::limits::Limits;
 use orrery_model::resource_path::ResourcePath;
+use orrery_sql::memory::MemoryPool;
 use orrery_storage::{Head, PartId, PartState, Store, Writes};
 use rustc_hash::FxHashMap;
 
@@ -82,6 +83,7 @@ struct Inner {
     /// Held by whoever reads, changes and writes a container's record.
     records: Mutex<()>,
     queries: QueryCache,
+    memory: MemoryPool,
     tuning: QueryTuning,
     hints: Hints,
     reshapes: Reshapes,
@@ -111,6 +113,7 @@ impl Engine {
             );
         }
         drop_orphans(&*store, &containers)?;
+        let memory = MemoryPool::new(config.limits.queries_memory);
         let EngineConfig {
             limits,
             profile,
@@ -136,6 +139,7 @@ impl Engine {
                 catalog,
                 records: Mutex::new(()),
                 queries: QueryCache::default(),
+                memory,
                 tuning,
                 hints: Hints::default(),
                 reshapes: Reshapes::new(split_delay_ms),
@@ -316,6 +320,11 @@ impl Engine {
 
     pub(crate) fn query_cache(&self) -> &QueryCache {
         &self.inner.queries
+    }
+
+    /// The memory that queries share.
+    pub(crate) fn query_memory(&self) -> &MemoryPool {
+        &self.inner.memory
     }
 
     /// Databases, containers by name, users, permissions, scripts, keys and offers.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use orrery_model::ids::PartitionKeyRangeId;
 use orrery_sql::errors::SqlErrors;
+use orrery_sql::pipeline::ExecutionError;
 use orrery_storage::StoreError;
 use thiserror::Error as ThisError;
 
@@ -58,6 +59,19 @@ pub enum Error {
     /// The id, name or a unique key is taken: 409.
     #[error("{0}")]
     Conflict(String),
+    /// Another item of the logical partition has the values of a unique key: 409.
+    #[error(
+        "Unique index constraint violation. Resource with specified id, name, or unique index \
+         already exists."
+    )]
+    UniqueKey,
+    /// An item of that id is there under another partition key of the same place (keys of version
+    /// 1 count up to their first 101 bytes): 409/3302.
+    #[error(
+        "Entity with the specified id already exists in the system under another partition key \
+         with the same effective partition key."
+    )]
+    KeyCollision,
     /// The name now belongs to another container: 410/1000.
     #[error("The requested resource is no longer available at the server.")]
     NameCacheIsStale,
@@ -78,6 +92,9 @@ pub enum Error {
     /// The condition of a patch does not hold: 412/1110.
     #[error("One of the specified pre-condition is not met")]
     PatchConditionFailed,
+    /// The operation took too long: 408.
+    #[error("{0}")]
+    Timeout(String),
     /// Item, batch or answer over its size limit: 413.
     #[error("{0}")]
     TooLarge(String),
@@ -128,6 +145,20 @@ impl Error {
     /// The service's answer to a taken id or unique key.
     pub fn conflict() -> Self {
         Self::Conflict("Entity with the specified id already exists in the system.".to_owned())
+    }
+}
+
+impl From<ExecutionError> for Error {
+    fn from(error: ExecutionError) -> Self {
+        let text = error.to_string();
+        match error {
+            ExecutionError::RowTooLarge => Self::TooLarge(text),
+            ExecutionError::TooLate => Self::Timeout(text),
+            ExecutionError::TooManySteps
+            | ExecutionError::TooMuchMemory
+            | ExecutionError::NotFinite
+            | ExecutionError::BadState => Self::BadRequest(text),
+        }
     }
 }
 

@@ -349,7 +349,7 @@ impl Filling {
         }
         let json = stored.json();
         let full = self.page.count >= self.most_items
-            || (self.page.count > 0 && self.page.rows.len() + json.len() > self.most_bytes);
+            || self.page.is_crossed_by(json.len(), self.most_bytes);
         if full {
             return false;
         }

@@ -39,6 +39,9 @@ pub struct Page {
     pub reverse: bool,
 }
 
+/// Bytes of an answer around its rows.
+const ENVELOPE: usize = 256;
+
 /// One page as answered.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct FeedPage {
@@ -51,6 +54,11 @@ pub struct FeedPage {
 }
 
 impl FeedPage {
+    /// Whether a row of so many bytes belongs to the next page; a first row never does.
+    pub fn is_crossed_by(&self, bytes: usize, most_bytes: usize) -> bool {
+        self.count > 0 && self.rows.len() + 1 + bytes + ENVELOPE > most_bytes
+    }
+
     /// Adds one item's JSON text.
     pub fn push(&mut self, json: &[u8]) {
         if self.count > 0 {

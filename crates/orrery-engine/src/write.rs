@@ -129,6 +129,8 @@ pub struct BatchOperation {
     pub conditions: Conditions,
     /// Whether to index.
     pub indexing: IndexingDirective,
+    /// Whether the answer to a write leaves out the item.
+    pub minimal: bool,
 }
 
 /// The kinds of operations in a batch.

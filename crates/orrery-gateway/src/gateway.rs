@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::request::Parts;
 use http::{Method, header};
 use orrery_engine::{Clock, Engine, Entropy};
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
@@ -53,7 +54,7 @@ impl Gateway {
     async fn route(&self, exchange: &Exchange<'_>) -> Result<Reply, Problem> {
         let call = exchange.call;
         let path = ResourcePath::parse(call.head.uri.path()).map_err(GatewayError::from)?;
-        let identity = self.identify(call, &path)?;
+        let identity = self.identify(&call.head, &path)?;
         let operation = classify(&call.head.method, &path, exchange.headers)?;
         exchange
             .headers
@@ -69,9 +70,23 @@ impl Gateway {
         operations::run(exchange, path, operation).await
     }
 
+    /// A page of the explorer, which can only be read; `None` when another page is asked for.
+    fn explorer_page(&self, head: &Parts) -> Option<Response> {
+        let path = head.uri.path();
+        if !self.config.explorer || !path.starts_with(explorer::PREFIX) {
+            return None;
+        }
+        if matches!(head.method, Method::GET | Method::HEAD) {
+            return Some(explorer::answer(&self.config, path));
+        }
+        let activity = self.activities.of_request(&head.headers);
+        let reply = Problem::from(GatewayError::MethodNotAllowed).into_reply(&activity, path);
+        Some(reply.into_response(activity, false))
+    }
+
     /// Checks the proof of identity against every way in which SDKs write the link.
-    fn identify(&self, call: &Call, path: &ResourcePath) -> Result<Identity, Problem> {
-        let verb = lower_verb(&call.head.method);
+    fn identify(&self, head: &Parts, path: &ResourcePath) -> Result<Identity, Problem> {
+        let verb = lower_verb(&head.method);
         let verb = verb.as_ref();
         let link = path.signing_link();
         let resource_type = path.signing_type();
@@ -80,7 +95,7 @@ impl Gateway {
             resource_type,
             link: &link,
         };
-        let headers = &call.head.headers;
+        let headers = &head.headers;
         let now = self.now();
         let failure = match self.authenticator.identify(headers, canonical, now) {
             Ok(identity) => return Ok(identity),
@@ -91,16 +106,15 @@ impl Gateway {
             path.is_rid_based()
                 .then(|| (resource_type, path.owner_link())),
             // Signed as it stands in the request line, escapes included.
-            call.head
-                .uri
+            head.uri
                 .path()
                 .contains('%')
-                .then(|| (resource_type, raw_link(call, path))),
+                .then(|| (resource_type, raw_link(head, path))),
             // Python signs a delete by partition key with a type of its own.
             path.operation().map(|_| ("partitionkey", link.clone())),
             // Addresses are signed for the path that they resolve.
             (path.kind() == ResourceKind::Address)
-                .then(|| resolved(call))
+                .then(|| resolved(head))
                 .flatten(),
         ];
         for (resource_type, link) in others.into_iter().flatten() {
@@ -121,8 +135,8 @@ impl Handler for Gateway {
     async fn answer(&self, call: Call) -> Response {
         let head = call.head.method == Method::HEAD;
         let path = call.head.uri.path();
-        if self.config.explorer && path.starts_with(explorer::PREFIX) {
-            return explorer::answer(&self.config, path);
+        if let Some(page) = self.explorer_page(&call.head) {
+            return page;
         }
         let activity = self.activities.of_request(&call.head.headers);
         let exchange = Exchange {
@@ -143,12 +157,27 @@ impl Handler for Gateway {
         reply.into_response(activity, head)
     }
 
-    fn refuse(&self, head: &http::request::Parts, refusal: Refusal) -> Response {
+    fn admit(&self, head: &Parts, _secure: bool) -> Option<Response> {
+        let path = head.uri.path();
+        if let Some(page) = self.explorer_page(head) {
+            return Some(page);
+        }
+        let known = ResourcePath::parse(path)
+            .map_err(|error| GatewayError::from(error).into())
+            .and_then(|path| self.identify(head, &path));
+        let problem = known.err()?;
+        let activity = self.activities.of_request(&head.headers);
+        let reply = problem.into_reply(&activity, path);
+        Some(reply.into_response(activity, head.method == Method::HEAD))
+    }
+
+    fn refuse(&self, head: &Parts, refusal: Refusal) -> Response {
         let activity = self.activities.of_request(&head.headers);
         let error = match refusal {
             Refusal::BodyTooLarge => GatewayError::TooLarge,
             Refusal::BodyTimeout => GatewayError::Timeout,
             Refusal::BodyBroken => GatewayError::Body("It is incomplete.".to_owned()),
+            Refusal::NotAdmitted => GatewayError::NotPermitted,
         };
         Problem::from(error)
             .into_reply(&activity, head.uri.path())
@@ -170,8 +199,8 @@ fn lower_verb(method: &Method) -> Cow<'static, str> {
 }
 
 /// The link with its escapes, as it stands in the request line.
-fn raw_link(call: &Call, path: &ResourcePath) -> String {
-    let raw = call.head.uri.path().trim_matches('/');
+fn raw_link(head: &Parts, path: &ResourcePath) -> String {
+    let raw = head.uri.path().trim_matches('/');
     match raw.rsplit_once('/') {
         Some((owner, _)) if path.is_feed() => owner.to_owned(),
         _ => raw.to_owned(),
@@ -179,8 +208,8 @@ fn raw_link(call: &Call, path: &ResourcePath) -> String {
 }
 
 /// Type and link of the path in `$resolveFor`.
-fn resolved(call: &Call) -> Option<(&'static str, String)> {
-    let query = call.head.uri.query()?;
+fn resolved(head: &Parts) -> Option<(&'static str, String)> {
+    let query = head.uri.query()?;
     let raw = query.split('&').find_map(|pair| {
         pair.strip_prefix("$resolveFor=")
             .or(pair.strip_prefix("%24resolveFor="))

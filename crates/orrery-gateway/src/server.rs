@@ -49,12 +49,21 @@ pub enum Refusal {
     BodyTimeout,
     /// The connection broke, or the framing of the body was wrong.
     BodyBroken,
+    /// [`Handler::admit`] did not let it in.
+    NotAdmitted,
 }
 
 /// Answers requests. Implementations must not block the worker for long.
 pub trait Handler: Send + Sync + 'static {
     /// Answers one request.
     fn answer(&self, call: Call) -> impl Future<Output = Response> + Send;
+
+    /// The answer to a request that need not be read further than its head; asked before a long
+    /// body is read.
+    fn admit(&self, head: &http::request::Parts, secure: bool) -> Option<Response> {
+        let _ = (head, secure);
+        None
+    }
 
     /// Words the answer to a request that was refused before it was complete.
     fn refuse(&self, head: &http::request::Parts, refusal: Refusal) -> Response;
@@ -71,6 +80,9 @@ pub struct ServerConfig {
     pub max_connections: usize,
     /// Longest request body, in bytes.
     pub max_body_bytes: usize,
+    /// Memory that the bodies of all requests under way may take together, small ones aside;
+    /// further ones wait.
+    pub max_bodies_bytes: usize,
     /// Longest request head over HTTP/1.1, in bytes.
     pub max_head_bytes: usize,
     /// Time for the first bytes and the TLS handshake.
@@ -92,6 +104,7 @@ impl ServerConfig {
             max_connections: 4096,
             // Items end at 2 MiB; a batch may double that with JSON escapes.
             max_body_bytes: 4 << 20,
+            max_bodies_bytes: 32 << 20,
             max_head_bytes: 256 << 10,
             handshake_timeout: Duration::from_secs(10),
             head_timeout: Duration::from_secs(120),
@@ -143,6 +156,7 @@ impl<H: Handler> Server<H> {
             listener,
             local_addr,
             shared: Arc::new(connection::Shared {
+                bodies: body::BodyRoom::new(config.max_bodies_bytes),
                 config,
                 handler,
                 tls,

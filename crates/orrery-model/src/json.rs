@@ -8,6 +8,6 @@ mod parse;
 mod project;
 mod write;
 
-pub use parse::{JsonError, MAX_DEPTH, parse, parse_str};
+pub use parse::{JsonError, MAX_DEPTH, parse, parse_str, parse_wrapped};
 pub use project::{PathTree, member_slice, project};
 pub use write::{to_string, write, write_number, write_string};

@@ -137,6 +137,13 @@ pub struct Limits {
     pub name_chars: usize,
     /// Execution of one operation or page.
     pub execution_ms: u64,
+    /// Execution of a query that answers only when it has read everything, and so cannot stop in
+    /// the middle. Ours: the service has clients put parts together.
+    pub whole_execution_ms: u64,
+    /// Memory of one query. Ours.
+    pub query_memory: usize,
+    /// Memory of all queries together, beyond a first part of each. Ours.
+    pub queries_memory: usize,
 }
 
 impl Default for Limits {
@@ -183,6 +190,9 @@ impl Default for Limits {
             databases_and_containers: 500,
             name_chars: crate::ids::MAX_NAME_CHARS,
             execution_ms: 5_000,
+            whole_execution_ms: 60_000,
+            query_memory: 96 * MIB as usize,
+            queries_memory: 192 * MIB as usize,
         }
     }
 }

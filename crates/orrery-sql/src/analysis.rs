@@ -14,6 +14,7 @@ mod same;
 pub use aggregates::{aggregate_calls, contains_aggregate, is_aggregate_call};
 pub(crate) use binding::source_name;
 pub(crate) use rank::{Scores, scores};
+pub(crate) use same::Shapes;
 pub use same::same;
 
 use crate::ast::Query;

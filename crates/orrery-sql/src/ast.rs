@@ -178,6 +178,8 @@ pub struct Expr {
     pub kind: ExprKind,
     /// Where it stands.
     pub span: Span,
+    /// Levels of the tree under it, itself included.
+    pub height: u32,
 }
 
 /// The forms of an expression.

@@ -2,29 +2,34 @@
 
 use crate::ast::Query;
 use orrery_model::value::Value;
+use std::collections::HashMap;
 
 /// The parameters of a request, names with their `@`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Parameters(Vec<(String, Value<'static>)>);
+pub struct Parameters {
+    list: Vec<(String, Value<'static>)>,
+    places: HashMap<String, usize>,
+}
 
 impl Parameters {
     /// Wraps a list; of a repeated name the last value counts.
     pub fn new(list: Vec<(String, Value<'static>)>) -> Self {
-        Self(list)
+        let names = list.iter().enumerate();
+        let places = names
+            .map(|(place, (name, _))| (name.clone(), place))
+            .collect();
+        Self { list, places }
     }
 
     /// The value of `@name`.
     pub fn get(&self, name: &str) -> Option<&Value<'static>> {
-        self.0
-            .iter()
-            .rev()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value)
+        let place = self.places.get(name)?;
+        self.list.get(*place).map(|(_, value)| value)
     }
 
     /// All of them, as given.
     pub fn iter(&self) -> impl Iterator<Item = &(String, Value<'static>)> {
-        self.0.iter()
+        self.list.iter()
     }
 }
 

@@ -14,6 +14,28 @@ pub enum Code {
     Absent,
 }
 
+/// The most errors of a list: a text may hold a mistake in every other letter.
+const MOST_ERRORS: usize = 100;
+/// The most characters of a query that a message repeats.
+const MOST_SHOWN: usize = 256;
+/// The most characters of a message.
+const MOST_MESSAGE: usize = 1_024;
+
+/// A text as a message repeats it: its start.
+pub(crate) fn shown(text: &str) -> &str {
+    text.char_indices()
+        .nth(MOST_SHOWN)
+        .and_then(|(end, _)| text.get(..end))
+        .unwrap_or(text)
+}
+
+fn bounded(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(MOST_MESSAGE) {
+        message.truncate(end);
+    }
+    message
+}
+
 /// One reason to refuse a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
@@ -30,7 +52,7 @@ impl SqlError {
     pub fn new(code: &'static str, message: impl Into<String>, span: Span) -> Self {
         Self {
             code: Code::Named(code),
-            message: message.into(),
+            message: bounded(message.into()),
             span: Some(span),
         }
     }
@@ -39,7 +61,7 @@ impl SqlError {
     pub fn numbered(code: u16, message: impl Into<String>) -> Self {
         Self {
             code: Code::Numbered(code),
-            message: message.into(),
+            message: bounded(message.into()),
             span: None,
         }
     }
@@ -48,7 +70,7 @@ impl SqlError {
     pub fn plain(message: impl Into<String>) -> Self {
         Self {
             code: Code::Absent,
-            message: message.into(),
+            message: bounded(message.into()),
             span: None,
         }
     }
@@ -57,7 +79,7 @@ impl SqlError {
     pub(crate) fn syntax(near: &str, span: Span) -> Self {
         Self::new(
             "SC1001",
-            format!("Syntax error, incorrect syntax near '{near}'."),
+            format!("Syntax error, incorrect syntax near '{}'.", shown(near)),
             span,
         )
     }
@@ -72,7 +94,8 @@ pub struct SqlErrors {
 
 impl SqlErrors {
     /// Wraps a list; `None` when it is empty.
-    pub fn of(errors: Vec<SqlError>) -> Option<Self> {
+    pub fn of(mut errors: Vec<SqlError>) -> Option<Self> {
+        errors.truncate(MOST_ERRORS);
         if errors.is_empty() {
             None
         } else {
@@ -229,6 +252,18 @@ mod tests {
         );
         let plain = SqlErrors::from(SqlError::plain("Never."));
         assert_eq!(plain.body(), r#"{"Errors":["Never."]}"#);
+    }
+
+    #[test]
+    fn bodies_are_short_whatever_the_text() {
+        let span = Span { start: 0, end: 1 };
+        let long = "é".repeat(500_000);
+        let errors = vec![SqlError::syntax(&long, span); 500];
+        let body = SqlErrors::of(errors).map(|errors| errors.body());
+        assert!(body.is_some_and(|body| body.len() < 100_000));
+        let message = SqlError::plain(long).message;
+        assert_eq!(message.chars().count(), MOST_MESSAGE);
+        assert!(SqlError::syntax("short", span).message.contains("'short'"));
     }
 
     #[test]

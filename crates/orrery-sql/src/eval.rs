@@ -15,12 +15,13 @@ mod val;
 
 use crate::ast::SubqueryKind;
 use crate::functions::Arguments;
+use crate::pipeline::accumulator::size;
 use crate::program::node::{LikeSide, Members, Node, Step};
 use item::ItemText;
 use like::LikePattern;
 use operators as op;
 use orrery_model::value::Value;
-pub(crate) use settings::{Run, Settings};
+pub(crate) use settings::{Compiled, Run, Settings, Shortage};
 use std::ops::ControlFlow;
 pub(crate) use val::Val;
 
@@ -75,21 +76,30 @@ pub(crate) fn eval<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>) -> V
             None => Val::UNDEFINED,
         },
         Node::Path(outwards, steps) => match frame.lookup(*outwards) {
-            Some(Binding::Value(value)) => walk(Val::Ref(value), steps),
+            Some(Binding::Value(value)) => {
+                if let Value::Object(object) = value {
+                    run.spend(object.len() as u64 / 64);
+                }
+                walk(Val::Ref(value), steps)
+            }
             Some(Binding::Item(item)) => item.path(steps),
             None => Val::UNDEFINED,
         },
         Node::Into(base, step) => eval(base, frame, run).step(step),
         Node::Index(sides) => {
+            let mark = run.held();
             let base = eval(&sides.0, frame, run);
-            match &*eval(&sides.1, frame, run) {
+            run.hold_value(&base);
+            let value = match &*eval(&sides.1, frame, run) {
                 Value::String(name) => base.step(&Step::Member(name.clone().into_owned())),
                 Value::Number(number) => match op::exact_index(*number) {
                     Some(index) => base.step(&Step::Element(index)),
                     None => Val::UNDEFINED,
                 },
                 _ => Val::UNDEFINED,
-            }
+            };
+            run.let_go(mark);
+            value
         }
         Node::Prefix(prefix, operand) => Val::Own(op::prefix(*prefix, &eval(operand, frame, run))),
         Node::And(_)
@@ -111,39 +121,50 @@ pub(crate) fn eval<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>) -> V
             eval(chosen, frame, run)
         }
         Node::Arithmetic(operator, sides) => {
-            let left = eval(&sides.0, frame, run);
-            let right = eval(&sides.1, frame, run);
+            let (left, right) = pair(sides, frame, run);
             Val::Own(op::arithmetic(*operator, &left, &right, run))
         }
-        Node::Array(elements) => {
-            let values = elements
-                .iter()
-                .map(|element| eval(element, frame, run).into_value());
-            Val::Own(Value::Array(
-                values
-                    .filter(|value| !matches!(value, Value::Undefined))
-                    .collect(),
-            ))
-        }
+        Node::Array(elements) => Val::Own(array(elements, frame, run)),
         Node::Object(members) => Val::Own(object(members, frame, run)),
         Node::Call(_, function, nodes) => {
             run.spend(1);
-            function(&Arguments { nodes, frame, run })
+            if run.exhausted() {
+                return Val::UNDEFINED;
+            }
+            let mark = run.held();
+            let value = function(&Arguments { nodes, frame, run });
+            run.let_go(mark);
+            value
         }
         Node::Vector(function, sides) => {
-            let left = eval(&sides.0, frame, run);
-            let right = eval(&sides.1, frame, run);
+            let (left, right) = pair(sides, frame, run);
             Val::Own(crate::functions::vector::distance(
                 *function, &left, &right, run,
             ))
         }
         Node::Subquery(kind, select) => Val::Own(subquery(*kind, select, frame, run)),
         Node::Let(parts) => {
+            let mark = run.held();
             let value = eval(&parts.0, frame, run);
+            run.hold_value(&value);
             let inner = frame.with(&value);
-            Val::Own(eval(&parts.1, &inner, run).into_owned())
+            let body = eval(&parts.1, &inner, run);
+            run.spend_on(&body);
+            run.let_go(mark);
+            Val::Own(body.into_owned())
         }
     }
+}
+
+/// Both operands; the left one waits for the right one.
+fn pair<'e>(sides: &'e (Node, Node), frame: &'e Frame<'e>, run: &Run<'_>) -> (Val<'e>, Val<'e>) {
+    run.spend(1);
+    let left = eval(&sides.0, frame, run);
+    let mark = run.held();
+    run.hold_value(&left);
+    let right = eval(&sides.1, frame, run);
+    run.let_go(mark);
+    (left, right)
 }
 
 /// The value as three-valued logic: anything but a Boolean is unknown.
@@ -172,8 +193,10 @@ pub(crate) fn logic<'e>(node: &'e Node, frame: &'e Frame<'e>, run: &Run<'_>) -> 
             known
         }
         Node::Compare(comparison, sides) => {
-            let left = eval(&sides.0, frame, run);
-            let right = eval(&sides.1, frame, run);
+            let (left, right) = pair(sides, frame, run);
+            if matches!(*left, Value::Array(_) | Value::Object(_)) {
+                run.spend_on(&left);
+            }
             op::compare(*comparison, &left, &right)
         }
         Node::Between(parts) => {
@@ -209,15 +232,41 @@ fn walk<'e>(mut value: Val<'e>, steps: &[Step]) -> Val<'e> {
     value
 }
 
-fn object<'e>(members: &'e [(String, Node)], frame: &'e Frame<'e>, run: &Run<'_>) -> Value<'e> {
-    let mut object = orrery_model::value::Object::new();
-    for (name, node) in members {
-        let value = eval(node, frame, run).into_value();
+/// Elements and members are copied, and wait for those after them.
+fn array<'e>(elements: &'e [Node], frame: &'e Frame<'e>, run: &Run<'_>) -> Value<'e> {
+    run.spend(elements.len() as u64);
+    let mark = run.held();
+    let mut values = Vec::new();
+    for element in elements {
+        let value = eval(element, frame, run).into_value();
+        if run.exhausted() {
+            break;
+        }
         if !matches!(value, Value::Undefined) {
-            object.insert(std::borrow::Cow::Borrowed(name.as_str()), value);
+            run.hold(size(&value));
+            values.push(value);
         }
     }
-    Value::Object(object)
+    run.let_go(mark);
+    Value::Array(values)
+}
+
+fn object<'e>(members: &'e [(String, Node)], frame: &'e Frame<'e>, run: &Run<'_>) -> Value<'e> {
+    run.spend(members.len() as u64);
+    let mark = run.held();
+    let mut values = Vec::new();
+    for (name, node) in members {
+        let value = eval(node, frame, run).into_value();
+        if run.exhausted() {
+            break;
+        }
+        if !matches!(value, Value::Undefined) {
+            run.hold(size(&value) + name.len());
+            values.push((std::borrow::Cow::Borrowed(name.as_str()), value));
+        }
+    }
+    run.let_go(mark);
+    Value::Object(orrery_model::value::Object::from_members(values))
 }
 
 fn is_member<'e>(
@@ -237,6 +286,7 @@ fn is_member<'e>(
                     .is_ok(),
         ),
         Members::List(nodes) => {
+            run.spend(nodes.len() as u64);
             let mut known = Some(false);
             for node in nodes {
                 match op::equal(value, &eval(node, frame, run)) {
@@ -278,6 +328,7 @@ fn subquery<'e>(
     let mut list = Vec::new();
     let mut holds = true;
     let mut any = false;
+    let mut bytes_of_list = 0;
     // A subquery whose row is undefined has no row: `select_values` left it out already.
     let _ = rows::select_values(select, frame, run, &mut |value| {
         any = true;
@@ -287,8 +338,17 @@ fn subquery<'e>(
                 found = value.into_owned();
                 return ControlFlow::Break(());
             }
-            SubqueryKind::Last => found = value.into_owned(),
-            SubqueryKind::Array => list.push(value.into_owned()),
+            SubqueryKind::Last => {
+                run.spend_on(&value);
+                found = value.into_owned();
+            }
+            SubqueryKind::Array => {
+                run.spend_on(&value);
+                let bytes = size(&value);
+                bytes_of_list += bytes;
+                run.gather(bytes);
+                list.push(value.into_owned());
+            }
             SubqueryKind::All => {
                 holds = matches!(&*value, Value::Bool(true));
                 if !holds {
@@ -298,6 +358,7 @@ fn subquery<'e>(
         }
         ControlFlow::Continue(())
     });
+    run.forget(bytes_of_list);
     match kind {
         SubqueryKind::Exists => Value::Bool(any),
         SubqueryKind::All => Value::Bool(holds),

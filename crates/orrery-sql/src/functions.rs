@@ -39,11 +39,18 @@ impl<'e> Arguments<'_, 'e> {
         self.nodes.len()
     }
 
-    /// One of them; undefined where there is none.
+    /// One of them; undefined where there is none. It is held, and paid for by its length, until
+    /// the call ends.
     pub(crate) fn get(&self, index: usize) -> Val<'e> {
-        self.nodes
-            .get(index)
-            .map_or(Val::UNDEFINED, |node| eval(node, self.frame, self.run))
+        let Some(node) = self.nodes.get(index) else {
+            return Val::UNDEFINED;
+        };
+        let value = eval(node, self.frame, self.run);
+        if let Value::String(text) = &*value {
+            self.run.spend(text.len() as u64 / 64);
+        }
+        self.run.hold_value(&value);
+        value
     }
 
     /// A double.

@@ -10,6 +10,7 @@ pub mod filter;
 mod functions;
 pub mod index_metrics;
 pub mod lexer;
+pub mod memory;
 pub mod merge;
 pub mod parser;
 pub mod pipeline;

@@ -9,7 +9,7 @@ mod expressions;
 mod height;
 
 use crate::ast::{Expr, ExprKind, Ident, Query, Span};
-use crate::errors::{Code, SqlError, SqlErrors};
+use crate::errors::{Code, SqlError, SqlErrors, shown};
 use crate::lexer::{Symbol, Token, TokenKind, Word, tokens};
 
 /// The longest query text, in characters.
@@ -174,7 +174,7 @@ impl<'a> Parser<'a> {
                 .copied()
                 .unwrap_or(token);
         }
-        let text = self.slice(token.span);
+        let text = shown(self.slice(token.span));
         Err(Box::new(match token.kind {
             TokenKind::Invalid => SqlError::new(
                 "SC1010",
@@ -205,7 +205,7 @@ impl<'a> Parser<'a> {
 /// A new expression, its height checked.
 fn node(kind: ExprKind, span: Span, height: u32) -> Parsed<Node> {
     bounded(High {
-        part: Box::new(Expr { kind, span }),
+        part: Box::new(Expr { kind, span, height }),
         height,
     })
 }

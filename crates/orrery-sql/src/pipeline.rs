@@ -15,6 +15,7 @@ mod sorter;
 use crate::eval::item::ItemText;
 use crate::eval::rows::{select_rows, select_values};
 use crate::eval::{Binding, Frame, Run, logic};
+use crate::memory::MemoryPool;
 use crate::program::Program;
 use crate::program::node::Source;
 use orrery_model::value::Value;
@@ -48,11 +49,12 @@ pub struct Item<'a> {
 pub struct PageLimits {
     /// Rows.
     pub rows: usize,
-    /// Bytes of row text; one row may exceed it.
+    /// Bytes of row text, commas included. The page ends before the row that would cross; one row
+    /// alone may not cross either ([`ExecutionError::RowTooLarge`]).
     pub bytes: usize,
     /// Evaluation steps for one item (rows joined, elements visited).
     pub steps: u64,
-    /// Bytes held for sorting, grouping and DISTINCT.
+    /// Bytes held for sorting, grouping, DISTINCT and the values under way.
     pub memory: usize,
 }
 
@@ -86,6 +88,12 @@ pub enum ExecutionError {
     /// One item produced more combinations than a page may visit.
     #[error("The query exceeded the maximum number of steps for one item.")]
     TooManySteps,
+    /// Time is up, and what was done cannot be resumed.
+    #[error("The query exceeded the maximum execution time.")]
+    TooLate,
+    /// One row is longer than a page may be.
+    #[error("Response size is too large: one row of the query exceeds it.")]
+    RowTooLarge,
     /// Sorting, grouping or DISTINCT would hold too much.
     #[error("The query needs more memory than is allowed for one request.")]
     TooMuchMemory,
@@ -144,10 +152,21 @@ impl<'p> Pipeline<'p> {
         Ok(Self {
             program,
             limits,
-            run: Run::new(&program.settings, limits.steps),
+            run: Run::new(&program.settings, limits.steps, limits.memory),
             sink,
             fed: false,
         })
+    }
+
+    /// Takes memory beyond a first part from a pool that queries share.
+    pub fn share(&mut self, pool: &'p MemoryPool) {
+        self.run.share(pool);
+    }
+
+    /// Asks this now and then during an item whether time is up. A page then ends where it can be
+    /// resumed; where it cannot, the run fails with [`ExecutionError::TooLate`].
+    pub fn watch(&mut self, is_late: &'p dyn Fn() -> bool) {
+        self.run.watch(is_late);
     }
 
     /// Whether the conditions that read only the item hold; JOINs and what they filter may still
@@ -180,7 +199,7 @@ impl<'p> Pipeline<'p> {
         let lazy_filter = program.item_filter_reads <= LAZY_READS;
         if lazy_filter {
             if !self.test(&lazy) {
-                return self.refused();
+                return self.refused(item.doc);
             }
             if lazy_rows {
                 return self.rows_of(&lazy, item.doc);
@@ -189,16 +208,17 @@ impl<'p> Pipeline<'p> {
         let whole = text.project(&program.needed, program.reads_system);
         let eager = Frame::outermost(Binding::Value(&whole));
         if !lazy_filter && !self.test(&eager) {
-            return self.refused();
+            return self.refused(item.doc);
         }
         self.rows_of(if lazy_rows { &lazy } else { &eager }, item.doc)
     }
 
     /// The way on after an item that WHERE refused. Without budget left that is no answer: a
     /// subquery in it was cut off.
-    fn refused(&self) -> Result<Flow, ExecutionError> {
+    fn refused(&mut self, doc: u64) -> Result<Flow, ExecutionError> {
         if self.run.exhausted() {
-            return Err(ExecutionError::TooManySteps);
+            self.sink.start_item(doc);
+            return self.sink.cut_off(&self.run);
         }
         Ok(self.sink.flow())
     }
@@ -246,7 +266,7 @@ impl<'p> Pipeline<'p> {
             }
             _ => select_rows(&program.select, item, run, &mut |row| sink.row(row, run)),
         };
-        sink.end_item(self.run.exhausted())
+        sink.end_item(&self.run)
     }
 
     /// Says that no item follows; sorted rows and groups come out.

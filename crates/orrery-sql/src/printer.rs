@@ -325,7 +325,9 @@ impl<'a> Printer<'a> {
             UnaryOp::Plus => "+",
             UnaryOp::BitNot => "~",
         };
-        let number = matches!(inner.kind, ExprKind::Literal(Value::Number(_)));
+        // A number beyond all doubles prints as the name that stands for it.
+        let number =
+            matches!(inner.kind, ExprKind::Literal(Value::Number(number)) if number.is_finite());
         if number && op == UnaryOp::Minus {
             self.out.push('-');
             self.expr(inner);

@@ -7,6 +7,7 @@ use orrery_model::container::ContainerSpec;
 use orrery_model::epk::EffectivePartitionKey;
 use orrery_model::json;
 use orrery_model::limits::Limits;
+use orrery_model::partition_key::PartitionKey;
 use serde_json::{Value as Json, json};
 
 use super::{Connection, Endpoint, Request, Response, encode_segment};
@@ -91,7 +92,8 @@ pub struct Page {
     pub continuation: Option<String>,
 }
 
-/// What to do when a container does not exist.
+/// What to do when a container does not exist; `None` in its place means that it has to exist, for
+/// commands that only read.
 #[derive(Debug, Clone, Default)]
 pub struct Creation {
     /// Partition key paths; empty when the container must exist.
@@ -134,17 +136,21 @@ impl Account {
     pub fn open_container(
         &mut self,
         name: &ContainerName,
-        creation: &Creation,
+        creation: Option<&Creation>,
     ) -> Result<ContainerInfo> {
-        let body = match self.read_container(name)? {
-            Some(body) => {
-                check_key_paths(name, &body, &creation.partition_key)?;
+        let body = match (self.read_container(name)?, creation) {
+            (Some(body), creation) => {
+                let wanted = creation.map_or(&[][..], |creation| &creation.partition_key);
+                check_key_paths(name, &body, wanted)?;
                 body
             }
-            None if creation.partition_key.is_empty() => bail!(
+            (None, None) => {
+                bail!("container {name} does not exist; `orrery import` or an SDK makes one")
+            }
+            (None, Some(creation)) if creation.partition_key.is_empty() => bail!(
                 "container {name} does not exist; to create it, say how it is partitioned: --partition-key /path"
             ),
-            None => {
+            (None, Some(creation)) => {
                 self.create_container(name, creation)?;
                 self.read_container(name)?
                     .context("the container vanished after its creation")?
@@ -302,6 +308,23 @@ impl Account {
             body: query,
         })?;
         page("querying", response)
+    }
+
+    /// Whether there is an item of this id and key.
+    pub fn has_item(&mut self, name: &ContainerName, id: &str, key: &PartitionKey) -> Result<bool> {
+        let response = self.connection.send(&Request {
+            verb: "GET",
+            path: &format!("{}/docs/{}", name.path(), encode_segment(id)),
+            resource_type: "docs",
+            link: &format!("{}/docs/{id}", name.link()),
+            headers: &[("x-ms-documentdb-partitionkey", key.to_json().as_str())],
+            body: b"",
+        })?;
+        match response.status {
+            200 => Ok(true),
+            404 => Ok(false),
+            _ => Err(refusal("reading an item", response)),
+        }
     }
 
     /// Sends a bulk batch to one range: every operation for itself (protocol: section 10.1).

@@ -9,15 +9,18 @@
 //! writes null).
 
 mod cell;
+mod quotes;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{self, Read};
+use std::io::{self, BufReader, Read};
+use std::sync::{Arc, PoisonError};
 
 use anyhow::{Context as _, Result, bail};
 use csv::StringRecord;
 
 use super::record::{Broken, Record, Records};
 pub use cell::ColumnType;
+use quotes::{Found, Quotes};
 
 /// How many lines types are inferred from.
 pub const SAMPLE: usize = 1_000;
@@ -45,7 +48,9 @@ struct Column {
 
 /// The lines of a CSV input as records.
 pub struct CsvItems<R> {
-    reader: csv::Reader<R>,
+    reader: csv::Reader<Quotes<BufReader<R>>>,
+    /// Lines that never came to be records.
+    torn: Found,
     columns: Vec<Column>,
     sample: VecDeque<Result<StringRecord, Broken>>,
     options: CsvOptions,
@@ -55,10 +60,13 @@ pub struct CsvItems<R> {
 impl<R: Read> CsvItems<R> {
     /// Reads the header and the sample, and settles the types.
     pub fn new(input: R, options: CsvOptions) -> Result<Self> {
+        let delimiter = options.delimiter.unwrap_or(b',');
+        let torn = Found::default();
+        let input = BufReader::with_capacity(256 << 10, input);
         let mut reader = csv::ReaderBuilder::new()
-            .delimiter(options.delimiter.unwrap_or(b','))
+            .delimiter(delimiter)
             .buffer_capacity(256 << 10)
-            .from_reader(input);
+            .from_reader(Quotes::new(input, delimiter, Arc::clone(&torn)));
         let header = reader.headers().context("reading the header line")?.clone();
         let mut columns = columns(&header, &options)?;
         let mut sample = VecDeque::new();
@@ -70,6 +78,7 @@ impl<R: Read> CsvItems<R> {
                 Some(Err(broken)) => sample.push_back(Err(broken)),
             }
         }
+        check_delimiter(&header, &sample)?;
         for (at, column) in columns
             .iter_mut()
             .enumerate()
@@ -80,6 +89,7 @@ impl<R: Read> CsvItems<R> {
         }
         Ok(Self {
             reader,
+            torn,
             columns,
             sample,
             options,
@@ -142,6 +152,14 @@ impl<R: Read> CsvItems<R> {
 
 impl<R: Read> Records for CsvItems<R> {
     fn next(&mut self) -> io::Result<Option<Result<Record, Broken>>> {
+        let torn = self
+            .torn
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .pop_front();
+        if let Some(torn) = torn {
+            return Ok(Some(Err(torn)));
+        }
         if let Some(sampled) = self.sample.pop_front() {
             return Ok(Some(sampled.and_then(|record| self.item(&record))));
         }
@@ -149,6 +167,11 @@ impl<R: Read> Records for CsvItems<R> {
         let outcome = read(&mut self.reader, &mut next)?;
         let answer = outcome.map(|read| read.and_then(|()| self.item(&next)));
         self.next = next;
+        if answer.is_none() {
+            // The last lines may have been torn.
+            let mut torn = self.torn.lock().unwrap_or_else(PoisonError::into_inner);
+            return Ok(torn.pop_front().map(Err));
+        }
         Ok(answer)
     }
 }
@@ -181,6 +204,27 @@ fn read<R: Read>(
             Ok(Some(Err(Broken { line, message })))
         }
     }
+}
+
+/// One column in which every line holds another separator as often as the header: the separator
+/// is not the one that was told.
+fn check_delimiter(
+    header: &StringRecord,
+    sample: &VecDeque<Result<StringRecord, Broken>>,
+) -> Result<()> {
+    let (1, Some(name)) = (header.len(), header.get(0)) else {
+        return Ok(());
+    };
+    for (letter, shown) in [(',', ","), (';', ";"), ('\t', "tab"), ('|', "|")] {
+        let count = name.matches(letter).count();
+        let mut lines = sample.iter().flatten().filter_map(|record| record.get(0));
+        if count > 0 && lines.all(|line| line.matches(letter).count() == count) {
+            bail!(
+                "the header names one column, `{name}`; its cells seem to be separated by {shown}: try --delimiter '{shown}'"
+            );
+        }
+    }
+    Ok(())
 }
 
 fn columns(header: &StringRecord, options: &CsvOptions) -> Result<Vec<Column>> {
@@ -306,6 +350,29 @@ mod tests {
         assert!(hints(text, &[])[0].contains("--null NA"));
         assert!(hints(text, &["NA"]).is_empty());
         assert!(hints("n\n1\nx\ny\n2\n", &[]).is_empty());
+    }
+
+    #[test]
+    fn a_quote_without_end_is_one_broken_line() {
+        let found = bodies("a,b\n1,\"x\n2,y\n3,z\n", options());
+        let lines: Vec<_> = found.iter().flatten().collect();
+        assert_eq!(lines, [r#"{"a":2,"b":"y"}"#, r#"{"a":3,"b":"z"}"#]);
+        let broken: Vec<_> = found
+            .iter()
+            .filter_map(|line| line.as_ref().err())
+            .collect();
+        assert_eq!(broken.len(), 1);
+        assert_eq!(broken[0].line, 2);
+    }
+
+    #[test]
+    fn another_separator_is_noticed() {
+        let error = |text: &str| CsvItems::new(text.as_bytes(), options()).err();
+        let told = error("a;b;c\n1;2;3\n4;5;6\n").unwrap().to_string();
+        assert!(told.contains("--delimiter ';'"), "{told}");
+        assert!(error("a\tb\n1\t2\n").unwrap().to_string().contains("tab"));
+        assert!(error("a;b\n1;2\nplain\n").is_none());
+        assert!(error("text\n1;2\n").is_none());
     }
 
     #[test]

@@ -106,6 +106,8 @@ fn settle(
         Err(failure) => {
             tally.add_charge(failure.meta.charge.units());
             match failure.error {
+                // Another item has these values: this one is not there.
+                Error::UniqueKey => tally.broken_line(origin, &Error::UniqueKey.to_string()),
                 Error::Conflict(_) => tally.add_skipped(),
                 error @ (Error::Storage(_) | Error::Damaged(_)) => {
                     tally.stop();

@@ -77,3 +77,28 @@ fn told_types_and_tabs_and_mistakes() {
     let said = run(&[&import[..], &["--csv-types", "n:blob"]].concat());
     assert_eq!(said.code, 2);
 }
+
+#[test]
+fn a_quote_without_end_costs_one_line() {
+    let folder = Folder::new();
+    let data = folder.at("data");
+    let file = folder.write("a.csv", "id,text\n1,\"open\n2,two\n3,three\n");
+    let import = [
+        "import",
+        &file,
+        "--into",
+        "db/c",
+        "--partition-key",
+        "/id",
+        "--data",
+        &data,
+    ];
+    let said = run(&import);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.err.contains(":2: a quote is not closed"), "{said:?}");
+    assert!(said.out.contains("imported 2 items"), "{said:?}");
+    let file = folder.write("b.csv", "id;text\n1;one\n2;two\n");
+    let said = run(&["import", &file, "--into", "db/c", "--data", &data]);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("--delimiter ';'"), "{said:?}");
+}

@@ -222,3 +222,18 @@ pub fn items(text: &str) -> Vec<serde_json::Value> {
     items.sort_by_key(|item| item["id"].as_str().unwrap_or_default().to_owned());
     items
 }
+
+/// Sends a body to a server without authentication; it must be taken.
+pub fn post(authority: &str, path: &str, body: &str) {
+    let mut stream = std::net::TcpStream::connect(authority).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nhost: {authority}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+}

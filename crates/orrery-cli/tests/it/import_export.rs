@@ -1,6 +1,6 @@
 //! Items in, items out, unchanged; through the folder and through a server.
 
-use crate::harness::{Folder, Server, items, run, run_with_input, succeed};
+use crate::harness::{Folder, Server, items, post, run, run_with_input, succeed};
 
 const ITEMS: &str = r#"{"id":"a","pk":"x","n":1,"deep":{"list":[1,2.5,null,true],"text":"ünï \"q\" \\ \n"}}
 {"id":"b","pk":"y","n":-0.125,"big":9007199254740991,"empty":{},"none":[]}
@@ -221,4 +221,101 @@ fn an_existing_container_keeps_its_key() {
         said.err.contains("/pk") && said.err.contains("/other"),
         "{said:?}"
     );
+}
+
+#[test]
+fn a_server_is_reached_over_https() {
+    let folder = Folder::new();
+    let file = folder.write("items.ndjson", ITEMS);
+    let server = Server::start(&["--in-memory"]);
+    let endpoint = format!("https://{}", server.authority());
+    let import = ["import", &file, "--into", "db/c", "--partition-key", "/pk"];
+    succeed(&[&import[..], &["--endpoint", &endpoint]].concat());
+    let said = succeed(&["export", "db/c", "--endpoint", &endpoint]);
+    assert_eq!(items(&said.out).len(), 3);
+    // A told authority is checked.
+    let other = folder.write("other.pem", "no certificate");
+    let checked = [
+        "export",
+        "db/c",
+        "--endpoint",
+        &endpoint,
+        "--certificate",
+        &other,
+    ];
+    let said = run(&checked);
+    assert_eq!(said.code, 1, "{said:?}");
+    assert!(said.err.contains("--certificate"), "{said:?}");
+}
+
+#[test]
+fn a_conflict_is_told_by_what_it_is_about() {
+    let folder = Folder::new();
+    let server = Server::start(&["--in-memory", "--no-auth"]);
+    let authority = server.authority();
+    post(authority, "/dbs", r#"{"id":"db"}"#);
+    let container = r#"{"id":"c","partitionKey":{"paths":["/pk"],"version":2},
+        "uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/mail"]}]}}"#;
+    post(authority, "/dbs/db/colls", container);
+    let file = folder.write(
+        "mails.ndjson",
+        "{\"id\":\"1\",\"pk\":\"x\",\"mail\":\"m\"}\n\
+         {\"id\":\"2\",\"pk\":\"x\",\"mail\":\"m\"}\n\
+         {\"id\":\"1\",\"pk\":\"x\",\"mail\":\"n\"}\n",
+    );
+    let said = run(&["import", &file, "--into", "db/c", "--endpoint", &server.url]);
+    assert_eq!(said.code, 3, "{said:?}");
+    assert!(said.out.contains("imported 1 item"), "{said:?}");
+    assert!(said.out.contains("1 already there"), "{said:?}");
+    assert!(said.err.contains(":2: another item has"), "{said:?}");
+}
+
+#[test]
+fn commands_that_only_read_do_not_offer_to_create() {
+    let server = Server::start(&["--in-memory"]);
+    for command in [
+        &["export", "no/such", "--endpoint", &server.url][..],
+        &[
+            "query",
+            "SELECT 1",
+            "--in",
+            "no/such",
+            "--endpoint",
+            &server.url,
+        ],
+    ] {
+        let said = run(command);
+        assert_eq!(said.code, 1, "{said:?}");
+        assert!(said.err.contains("does not exist"), "{said:?}");
+        assert!(!said.err.contains("--partition-key"), "{said:?}");
+    }
+}
+
+#[test]
+fn too_many_errors_end_an_import_early() {
+    let folder = Folder::new();
+    let data = folder.at("data");
+    let lines: String = (0..20_000)
+        .map(|number| format!("{{\"id\":\"{number}\",\"pk\":\"x\"\n"))
+        .collect();
+    let file = folder.write("broken.ndjson", &lines);
+    let import = [
+        "import",
+        &file,
+        "--into",
+        "db/c",
+        "--partition-key",
+        "/pk",
+        "--data",
+        &data,
+    ];
+    let said = run(&[&import[..], &["--max-errors", "5"]].concat());
+    assert_eq!(said.code, 1, "{said:?}");
+    let broken = said
+        .err
+        .split("stopped at ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .and_then(|count| count.parse::<u64>().ok());
+    assert!(broken.is_some_and(|broken| broken < 50), "{said:?}");
 }

@@ -10,12 +10,13 @@ use orrery_model::rid::ResourceId;
 use orrery_model::value::Value;
 use orrery_sql::environment::{Environment, Parameters};
 use orrery_sql::errors::SqlErrors;
-use orrery_sql::pipeline::{Flow, Item, PageLimits, Pipeline};
+use orrery_sql::pipeline::{ExecutionError, Flow, Item, PageLimits, Pipeline};
 use orrery_sql::program::Program;
 
 use super::Catalog;
 use super::record::Record;
 use crate::answer::{Answer, Failure, Meta};
+use crate::engine::Engine;
 use crate::error::Error;
 use crate::page::{FeedPage, Page};
 
@@ -53,11 +54,18 @@ impl Catalog<'_> {
             .map_or(DEFAULT_PAGE, |items| items as usize)
             .max(1);
         let mut answered = FeedPage::default();
+        let most_bytes = self.engine.limits().response_bytes;
         for record in records.iter().take(most) {
-            answered.push(&wire_text(record));
+            let row = wire_text(record);
+            if answered.is_crossed_by(row.len(), most_bytes) {
+                break;
+            }
+            answered.push(&row);
         }
-        if records.len() > most {
-            answered.continuation = records.get(most - 1).map(|last| token(last.sequence));
+        let taken = answered.count as usize;
+        if records.len() > taken {
+            let last = taken.checked_sub(1).and_then(|last| records.get(last));
+            answered.continuation = last.map(|last| token(last.sequence));
         }
         Ok(self.feed_answer(owner.as_deref(), answered))
     }
@@ -76,19 +84,24 @@ impl Catalog<'_> {
             ..page.clone()
         };
         let (owner, records) = self.members(feed, &all)?;
-        let mut rows = run(query, &records)?;
+        let rows = run(query, &records, self.engine)?;
         let skip = usize::try_from(skip).unwrap_or(usize::MAX).min(rows.len());
-        rows.drain(..skip);
+        let rows = rows.get(skip..).unwrap_or_default();
         let most = page
             .max_items
             .map_or(DEFAULT_PAGE, |items| items as usize)
             .max(1);
+        let most_bytes = self.engine.limits().response_bytes;
         let mut answered = FeedPage::default();
         for row in rows.iter().take(most) {
+            if answered.is_crossed_by(row.len(), most_bytes) {
+                break;
+            }
             answered.push(row);
         }
-        if rows.len() > most {
-            answered.continuation = Some(token((skip + most) as u64));
+        let taken = answered.count as usize;
+        if rows.len() > taken {
+            answered.continuation = Some(token((skip + taken) as u64));
         }
         Ok(self.feed_answer(owner.as_deref(), answered))
     }
@@ -155,18 +168,27 @@ fn wire_text(record: &Record) -> Vec<u8> {
     text
 }
 
-fn run(query: &QuerySpec, records: &[Arc<Record>]) -> Result<Vec<Vec<u8>>, Error> {
+/// All rows of a query over records. They have to fit a query's memory.
+fn run(query: &QuerySpec, records: &[Arc<Record>], engine: &Engine) -> Result<Vec<Vec<u8>>, Error> {
     let sql = |errors: SqlErrors| Error::Sql(errors);
     let parsed = orrery_sql::parser::parse(&query.text).map_err(sql)?;
     let parameters = Parameters::new(query.parameters.clone());
     let program = Program::compile(&parsed, &parameters, &Environment::default()).map_err(sql)?;
+    let bounds = engine.limits();
     let limits = PageLimits {
         rows: usize::MAX,
+        bytes: bounds.query_memory / 4,
+        memory: bounds.query_memory / 4,
         ..PageLimits::default()
     };
-    let refused =
-        |error: orrery_sql::pipeline::ExecutionError| Error::bad_request(error.to_string());
-    let mut pipeline = Pipeline::new(&program, limits, false, None, None).map_err(refused)?;
+    let clock = engine.clock();
+    let late = clock
+        .now_us()
+        .saturating_add(bounds.execution_ms.saturating_mul(1_000));
+    let is_late = || clock.now_us() >= late;
+    let mut pipeline = Pipeline::new(&program, limits, false, None, None)?;
+    pipeline.share(engine.query_memory());
+    pipeline.watch(&is_late);
     let mut rows = Vec::new();
     for record in records {
         let text = wire_text(record);
@@ -175,13 +197,18 @@ fn run(query: &QuerySpec, records: &[Arc<Record>]) -> Result<Vec<Vec<u8>>, Error
             text: &text,
             system: None,
         };
-        let flow = pipeline.push(item).map_err(refused)?;
+        let flow = pipeline.push(item)?;
         rows.append(&mut pipeline.take_rows());
-        if flow != Flow::More {
-            break;
+        match flow {
+            Flow::More => {}
+            Flow::Done => break,
+            // There is no way to go on within so many rows.
+            Flow::PageFull | Flow::PageFullInside => {
+                return Err(ExecutionError::TooMuchMemory.into());
+            }
         }
     }
-    pipeline.finish().map_err(refused)?;
+    pipeline.finish()?;
     rows.append(&mut pipeline.take_rows());
     Ok(rows)
 }

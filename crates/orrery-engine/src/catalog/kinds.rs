@@ -3,6 +3,7 @@
 
 use orrery_model::ids::ResourceName;
 use orrery_model::json;
+use orrery_model::partition_key::PartitionKey;
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 use orrery_model::value::{Object, Value};
 
@@ -107,12 +108,27 @@ fn check_permission(object: &Object<'_>) -> Result<(), Error> {
             "The value specified for the property 'resource' is invalid.",
         ));
     }
-    match object.get("resourcePartitionKey") {
-        None | Some(Value::Null | Value::Array(_)) => Ok(()),
-        Some(_) => Err(Error::bad_request(
-            "The value specified for the property 'resourcePartitionKey' is invalid.",
-        )),
+    let key = object.get("resourcePartitionKey").unwrap_or(&Value::Null);
+    if key.is_null() || PartitionKey::from_value(key).is_some_and(|key| !key.is_empty()) {
+        return Ok(());
     }
+    Err(Error::bad_request(
+        "The value specified for the property 'resourcePartitionKey' is invalid.",
+    ))
+}
+
+/// Where the resource of a permission is: itself, or what it lies in and is certain to be in the
+/// catalog.
+pub(super) fn scope_of(permission: &Object<'_>) -> Option<ResourcePath> {
+    let resource = permission.get("resource").and_then(Value::as_str)?;
+    let mut path = ResourcePath::from_link(resource).ok()?;
+    while matches!(
+        path.kind(),
+        ResourceKind::Item | ResourceKind::Attachment | ResourceKind::PartitionKeyRange
+    ) {
+        path = path.parent()?;
+    }
+    Some(path)
 }
 
 fn check_trigger(object: &Object<'_>) -> Result<(), Error> {

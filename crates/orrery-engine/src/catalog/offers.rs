@@ -58,6 +58,43 @@ fn resource_of(offer: &Record) -> Option<ResourceId> {
     ResourceId::parse(text).ok()
 }
 
+/// A replacement names the offer that it replaces, in as many ways as it likes.
+pub(super) fn check_identity(old: &Record, body: &[u8]) -> Result<(), Error> {
+    let wire = old.wire();
+    let given = json::parse(body).map_err(|error| Error::bad_request(error.to_string()))?;
+    for name in ["id", "_rid", "offerResourceId", "resource", "_self"] {
+        let given = match given.member(name) {
+            Value::Undefined | Value::Null => continue,
+            given => given.as_str().map(|given| given.trim_matches('/')),
+        };
+        let own = wire.get(name).and_then(Value::as_str);
+        if given.is_none() || given != own.map(|own| own.trim_matches('/')) {
+            return Err(Error::bad_request(format!(
+                "One of the specified inputs is invalid: the '{name}' of an offer cannot be changed."
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The settings of a migration are the service's choice, but what is sent must be settings.
+fn check_settings(content: &Value<'_>) -> Result<(), Error> {
+    let invalid = || refused(ThroughputError::InvalidInput);
+    if matches!(content, Value::Undefined | Value::Null) {
+        return Ok(());
+    }
+    let content = content.as_object().ok_or_else(invalid)?;
+    let is_whole = |value: &Value<'_>| value.is_null() || value.as_i64().is_some();
+    if !content.get("offerThroughput").is_none_or(is_whole) {
+        return Err(invalid());
+    }
+    match content.get("offerAutopilotSettings") {
+        None | Some(Value::Null) => Ok(()),
+        Some(settings) if is_whole(settings.member("maxThroughput")) => Ok(()),
+        Some(_) => Err(invalid()),
+    }
+}
+
 fn raised(history: &History, throughput: Throughput) -> History {
     let mut history = *history;
     match throughput {
@@ -177,6 +214,10 @@ impl Catalog<'_> {
         let limits = self.engine.limits();
         let history = self.history(old);
         let was = kept(old).ok_or(Error::Damaged("offer"))?;
+        let content = body.get("content").unwrap_or(&Value::Undefined);
+        if options.migration.is_some() {
+            check_settings(content)?;
+        }
         let new = match options.migration {
             // The service picks the figure of a migration: enough for what was provisioned.
             Some(OfferMigration::ToAutoscale) => {
@@ -191,10 +232,7 @@ impl Catalog<'_> {
                 }
             }
             Some(OfferMigration::ToManual) => Throughput::Manual(was.max_rate()),
-            None => {
-                let content = body.get("content").unwrap_or(&Value::Undefined);
-                Throughput::from_content(content, limits).map_err(refused)?
-            }
+            None => Throughput::from_content(content, limits).map_err(refused)?,
         };
         was.check_replace(new, &history, limits, options.migration.is_some())
             .map_err(refused)?;

@@ -23,11 +23,12 @@ impl Reading<'_> {
                 if !self.includes(entry.epk) {
                     continue;
                 }
-                if lsn > filled.reached && self.is_full(&filled.page) {
+                let row = envelope(&entry, lsn, self.state)?;
+                if lsn > filled.reached && self.is_full(&filled.page, row.len()) {
                     return Ok(filled);
                 }
                 filled.reached = lsn;
-                filled.page.push(&envelope(&entry, lsn, self.state)?);
+                filled.page.push(&row);
                 filled.charge += charge::read(entry.json.len(), self.cost);
             }
             let Some(resume) = chunk.resume else {

@@ -15,7 +15,7 @@ use crate::partition::Partition;
 use crate::write::apply::{Applied, Refused, Transaction};
 use crate::write::overlay::Overlay;
 use crate::write::prepare::Operation;
-use crate::write::{BatchOutcome, OperationResult, WriteOutcome};
+use crate::write::{BatchOutcome, ItemOutcome, OperationResult, WriteOutcome};
 
 /// Items that a delete by partition key, or entries that a cut of history, removes in one round.
 const REMOVALS: usize = 500;
@@ -184,10 +184,13 @@ impl<'d> Decider<'d> {
         container: &Container,
         state: &ContainerState,
         operation: &Operation,
+        room: &mut Room,
     ) -> Result<Applied, Refused> {
         let mark = self.overlay.mark();
         let mut transaction = self.transaction(container, state);
-        let applied = transaction.apply(&mut self.overlay, operation);
+        let applied = transaction
+            .apply(&mut self.overlay, operation)
+            .and_then(|applied| room.take(operation, applied));
         if applied.is_err() {
             self.overlay.roll_back(mark);
         } else if self.overlay.has_changed_since(mark) {
@@ -202,7 +205,7 @@ impl<'d> Decider<'d> {
         state: &ContainerState,
         operation: &Operation,
     ) -> Result<Progress<Answer<WriteOutcome>>, Failure> {
-        match self.apply(container, state, operation) {
+        match self.apply(container, state, operation, &mut Room(usize::MAX)) {
             Ok(applied) => {
                 let mut answer = self.answer(WriteOutcome::Item(applied.outcome), applied.charge);
                 answer.meta.item_lsn = Some(applied.item_lsn);
@@ -226,11 +229,13 @@ impl<'d> Decider<'d> {
         let count = operations.len();
         let mut results = Vec::with_capacity(count);
         let mut transaction = self.transaction(container, state);
+        let mut room = self.room();
         let mut refused = None;
         for operation in operations {
             let applied = match operation {
                 Ok(operation) => transaction
                     .apply(&mut self.overlay, &operation)
+                    .and_then(|applied| room.take(&operation, applied))
                     .map_err(|refused| (refused.error, refused.charge)),
                 Err(error) => Err((error, Charge::ZERO)),
             };
@@ -266,13 +271,14 @@ impl<'d> Decider<'d> {
     ) -> Progress<Answer<WriteOutcome>> {
         let mut results: Vec<OperationResult> = Vec::with_capacity(operations.len());
         let mut stopped = false;
+        let mut room = self.room();
         for operation in operations {
             if stopped {
                 results.push(dependent());
                 continue;
             }
             let result = match operation {
-                Ok(operation) => match self.apply(container, state, &operation) {
+                Ok(operation) => match self.apply(container, state, &operation, &mut room) {
                     Ok(applied) => done(applied),
                     Err(refused) => OperationResult {
                         outcome: Err(refused.error),
@@ -288,6 +294,10 @@ impl<'d> Decider<'d> {
             results.push(result);
         }
         self.batch(results)
+    }
+
+    fn room(&self) -> Room {
+        Room(self.environment.limits.response_bytes)
     }
 
     fn batch(&self, results: Vec<OperationResult>) -> Progress<Answer<WriteOutcome>> {
@@ -403,6 +413,31 @@ impl<'d> Decider<'d> {
         Ok(Progress::Finished(
             self.answer(WriteOutcome::Maintained { items }, Charge::ZERO),
         ))
+    }
+}
+
+/// Bytes that are left in the answer to a batch. An operation whose item does not fit is refused
+/// with 413; clients of bulk reads try it again in another batch (.NET: BulkExecutionRetryPolicy).
+struct Room(usize);
+
+impl Room {
+    /// What a result takes besides its item: status, charge, etag.
+    const RESULT: usize = 256;
+
+    fn take(&mut self, operation: &Operation, applied: Applied) -> Result<Applied, Refused> {
+        let item = applied.outcome.body().map_or(0, |body| body.len());
+        let is_shown = !operation.minimal || matches!(applied.outcome, ItemOutcome::Read(_));
+        let bytes = if is_shown { item } else { 0 } + Self::RESULT;
+        match self.0.checked_sub(bytes) {
+            Some(left) => {
+                self.0 = left;
+                Ok(applied)
+            }
+            None => Err(Refused {
+                error: Error::TooLarge("Response size is too large".to_owned()),
+                charge: applied.charge,
+            }),
+        }
     }
 }
 

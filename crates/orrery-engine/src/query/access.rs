@@ -214,10 +214,7 @@ fn of_keys(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<Doc
     }
     if !run.keys.is_empty() && run.keys.iter().all(|key| definition.is_full(key)) {
         // Only those that the target covers too.
-        let inside = |key: &&_| {
-            let space = definition.prefix_range(key);
-            run.wanted.iter().any(|wanted| wanted.overlaps(&space))
-        };
+        let inside = |key: &&_| run.touches(&definition.prefix_range(key));
         let span = |key| DocIdStream::Span(Span::new(keys::key_prefix(&definition.effective(key))));
         let mut spans: Vec<DocIdStream> = run.keys.iter().filter(inside).map(span).collect();
         return Ok(match spans.len() {

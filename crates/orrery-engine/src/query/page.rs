@@ -1,5 +1,6 @@
 //! One page of a query in one partition: items in, rows out, until the page is full.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use orrery_model::charge::{self, QueryCost};
@@ -26,8 +27,8 @@ use crate::partition::{Partition, StoredItem};
 
 /// Rows of a page when the client leaves it to us.
 const DEFAULT_ROWS: usize = 1_000;
-/// Bytes that sorting, grouping and DISTINCT may hold.
-const MEMORY: usize = 256 << 20;
+/// Bytes of a page's answer around its rows.
+const ENVELOPE: usize = 256;
 
 /// A page to be made.
 pub struct PageRun<'a> {
@@ -51,7 +52,8 @@ pub struct PageRun<'a> {
     pub most_rows: Option<u32>,
 }
 
-/// The parts of a partition's key space that a page covers; empty when that is all of it.
+/// The parts of a partition's key space that a page covers, in order and apart from each other;
+/// empty when that is all of it.
 /// `segment` is what the page's position is about: less than the partition after a merge.
 pub fn wanted(
     partition: &Partition,
@@ -71,14 +73,23 @@ pub fn wanted(
         return vec![space];
     }
     let definition = state.key_definition();
-    let mut wanted: Vec<EpkRange> = keys
+    let mut parts: Vec<EpkRange> = keys
         .iter()
         .filter_map(|key| definition.prefix_range(key).intersect(&space))
         .collect();
-    if wanted.is_empty() {
-        wanted.push(nothing());
+    if parts.is_empty() {
+        parts.push(nothing());
     }
-    wanted
+    parts.sort_by(|left, right| left.min.cmp(&right.min));
+    // A prefix of a key covers the keys that begin with it.
+    parts.dedup_by(|next, kept| {
+        let is_within = next.min < kept.max;
+        if is_within && next.max > kept.max {
+            kept.max = next.max.clone();
+        }
+        is_within
+    });
+    parts
 }
 
 impl PageRun<'_> {
@@ -107,8 +118,11 @@ impl PageRun<'_> {
         let program = &self.prepared.program;
         let limits = self.limits();
         let resume = resume_filter(spec)?;
-        let mut pipeline =
-            Pipeline::new(program, limits, is_walk, state, resume).map_err(refused)?;
+        let late = Cell::new(u64::MAX);
+        let is_late = || clock.now_us() >= late.get();
+        let mut pipeline = Pipeline::new(program, limits, is_walk, state, resume)?;
+        pipeline.share(self.engine.query_memory());
+        pipeline.watch(&is_late);
         let mut filling = Filling {
             run: self,
             now: clock.now_seconds(),
@@ -116,14 +130,13 @@ impl PageRun<'_> {
             page: QueryPage::default(),
             last: None,
         };
-        let deadline =
-            started.saturating_add(self.engine.limits().execution_ms.saturating_mul(1_000));
         let kind = choice.access.kind();
         let scans = kind == AccessKind::Scan;
         if let Access::Counted(items) = choice.access {
             pipeline.count_items(items);
         }
         let restarts = pipeline.restarts();
+        late.set(self.deadline(started, restarts));
         let place = state.filter(|_| is_walk && !restarts);
         let place = place.and_then(SortPlace::of_state);
         let position = start.as_ref().filter(|_| !restarts && !is_walk);
@@ -148,14 +161,17 @@ impl PageRun<'_> {
         let flow = loop {
             let chunk = source.next(ground)?;
             if chunk.is_empty() {
-                break pipeline.finish().map_err(refused)?;
+                break pipeline.finish()?;
             }
             let flow = filling.push(&mut pipeline, chunk)?;
             filling.take(&mut pipeline);
             if flow != Flow::More {
                 break flow;
             }
-            if !restarts && clock.now_us() >= deadline {
+            if is_late() {
+                if restarts {
+                    return Err(ExecutionError::TooLate.into());
+                }
                 break Flow::PageFull;
             }
         };
@@ -215,31 +231,56 @@ impl PageRun<'_> {
         Arc::ptr_eq(self.state, &self.container.state())
     }
 
+    /// When the page has to end; `restarts` tells that the work would be lost then.
+    fn deadline(&self, started: u64, restarts: bool) -> u64 {
+        let limits = self.engine.limits();
+        let ms = if restarts {
+            limits.whole_execution_ms
+        } else {
+            limits.execution_ms
+        };
+        started.saturating_add(ms.saturating_mul(1_000))
+    }
+
     fn limits(&self) -> PageLimits {
         PageLimits {
             rows: self
                 .most_rows
                 .map_or(DEFAULT_ROWS, |rows| (rows as usize).max(1)),
-            bytes: self.engine.limits().response_bytes,
-            memory: MEMORY,
+            bytes: self.engine.limits().response_bytes.saturating_sub(ENVELOPE),
+            memory: self.engine.limits().query_memory,
             ..PageLimits::default()
         }
     }
 
+    /// Whether any wanted part, of which there are some, meets this one.
+    pub fn touches(&self, space: &EpkRange) -> bool {
+        let after = self.wanted.partition_point(|range| range.min < space.max);
+        let last = after.checked_sub(1).and_then(|last| self.wanted.get(last));
+        last.is_some_and(|range| range.max > space.min && !range.is_empty())
+    }
+
     /// Whether an item lies in the wanted part of the key space.
     fn wants(&self, item: &StoredItem) -> bool {
-        self.wanted.is_empty() || self.wanted.iter().any(|range| holds(range, item.epk()))
+        if self.wanted.is_empty() {
+            return true;
+        }
+        let epk = significant(item.epk());
+        let after = self
+            .wanted
+            .partition_point(|range| range.min.significant() <= epk);
+        let last = after.checked_sub(1).and_then(|last| self.wanted.get(last));
+        last.is_some_and(|range| epk < range.max.significant())
     }
 }
 
-/// Whether a key lies in a range; trailing zero bytes do not count (protocol: section 6.2).
-fn holds(range: &EpkRange, epk: &[u8]) -> bool {
-    let significant = epk
+/// A key without trailing zero bytes, which do not count (protocol: section 6.2).
+fn significant(epk: &[u8]) -> &[u8] {
+    let end = epk
         .iter()
         .rposition(|&byte| byte != 0)
         .map_or(0, |last| last + 1);
-    let epk = epk.get(..significant).unwrap_or_default();
-    range.min.significant() <= epk && epk < range.max.significant()
+    epk.get(..end).unwrap_or_default()
 }
 
 /// A page on its way.
@@ -270,7 +311,7 @@ impl Filling<'_> {
             self.cost.bytes_loaded += fetched.item.json().len() as u64;
             let mut flow = Flow::More;
             if fetched.item.is_live(self.now, default_ttl) && self.run.wants(&fetched.item) {
-                flow = pipeline.push(fetched.as_item()).map_err(refused)?;
+                flow = pipeline.push(fetched.as_item())?;
             }
             self.last = Some(fetched);
             if flow != Flow::More {
@@ -300,8 +341,4 @@ fn resume_filter(spec: &QuerySpec) -> Result<Option<ResumeFilter>, Error> {
     filter
         .map(Some)
         .ok_or_else(|| Error::bad_request("The resume filter of the query is invalid."))
-}
-
-fn refused(error: ExecutionError) -> Error {
-    Error::bad_request(error.to_string())
 }

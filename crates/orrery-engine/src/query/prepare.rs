@@ -29,17 +29,25 @@ use crate::error::Error;
 const MAX_TEXTS: usize = 512;
 /// Longer texts are not worth keeping.
 const MAX_TEXT_BYTES: usize = 16 << 10;
+/// Texts of so many bytes together are kept: parsed they take tens of times as much.
+const MAX_BYTES: usize = 1 << 20;
 
 /// Parsed and analysed queries by text.
 #[derive(Debug, Default)]
 pub struct QueryCache {
-    texts: Mutex<HashMap<String, Arc<Query>>>,
+    texts: Mutex<Texts>,
+}
+
+#[derive(Debug, Default)]
+struct Texts {
+    parsed: HashMap<String, Arc<Query>>,
+    bytes: usize,
 }
 
 impl QueryCache {
     fn parsed(&self, text: &str) -> Result<Arc<Query>, Error> {
         let lock = || self.texts.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(text) {
+        if let Some(known) = lock().parsed.get(text) {
             return Ok(Arc::clone(known));
         }
         let query =
@@ -49,10 +57,11 @@ impl QueryCache {
         let query = Arc::new(query);
         if text.len() <= MAX_TEXT_BYTES {
             let mut texts = lock();
-            if texts.len() >= MAX_TEXTS {
-                texts.clear();
+            if texts.parsed.len() >= MAX_TEXTS || texts.bytes + text.len() > MAX_BYTES {
+                *texts = Texts::default();
             }
-            texts.insert(text.to_owned(), Arc::clone(&query));
+            texts.bytes += text.len();
+            texts.parsed.insert(text.to_owned(), Arc::clone(&query));
         }
         Ok(query)
     }

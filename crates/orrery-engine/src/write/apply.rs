@@ -85,11 +85,12 @@ impl Transaction<'_> {
         operation: &Operation,
     ) -> Result<Applied, Error> {
         match &operation.action {
-            Action::Create(item) => self.create(overlay, operation, item),
+            Action::Create(item) => self.create(overlay, item),
             Action::Upsert(item) => match self.find_by_id(overlay, &item.epk, &item.id)? {
                 // The precondition of an upsert that creates is ignored (protocol: section 1.3).
                 None => self.insert(overlay, item),
                 Some(found) => {
+                    self.check_same_key(&found.1, item)?;
                     check_if_match(operation, &found.1)?;
                     self.exchange(overlay, found, item, None)
                 }
@@ -155,17 +156,29 @@ impl Transaction<'_> {
         }
     }
 
-    fn create(
-        &mut self,
-        overlay: &mut Overlay<'_>,
-        operation: &Operation,
-        item: &PreparedItem,
-    ) -> Result<Applied, Error> {
+    fn create(&mut self, overlay: &mut Overlay<'_>, item: &PreparedItem) -> Result<Applied, Error> {
+        // A precondition speaks of an item that is there: a create has none.
         if let Some((_, stored)) = self.find_by_id(overlay, &item.epk, &item.id)? {
-            check_if_match(operation, &stored)?;
+            self.check_same_key(&stored, item)?;
             return Err(Error::conflict());
         }
         self.insert(overlay, item)
+    }
+
+    /// Refuses to take one item for another whose key only begins like its own.
+    fn check_same_key(&self, stored: &StoredItem, item: &PreparedItem) -> Result<(), Error> {
+        let definition = self.state.key_definition();
+        if !definition.cuts_keys() {
+            return Ok(());
+        }
+        let key_of = |text: &[u8]| {
+            let value = json::project(text, &definition.path_tree());
+            definition.extract(&value)
+        };
+        match (key_of(stored.json()), key_of(&item.text())) {
+            (Ok(stored), Ok(own)) if stored != own => Err(Error::KeyCollision),
+            _ => Ok(()),
+        }
     }
 
     /// A live item or 404.
@@ -339,11 +352,7 @@ impl Transaction<'_> {
             };
             let holder = keys::docid_of_value(&holder).ok_or(Error::Damaged("unique entry"))?;
             if Some(holder) != own && self.live(overlay, holder)?.is_some() {
-                return Err(Error::Conflict(
-                    "Unique index constraint violation. Resource with specified id, name, or \
-                     unique index already exists."
-                        .to_owned(),
-                ));
+                return Err(Error::UniqueKey);
             }
         }
         Ok(())

@@ -47,6 +47,11 @@ impl PreparedItem {
     pub fn user_bytes(&self) -> usize {
         self.members.len() + 1
     }
+
+    /// The canonical text of the user's members as an object.
+    pub fn text(&self) -> Vec<u8> {
+        [self.members.as_slice(), b"}"].concat()
+    }
 }
 
 /// An item as an operation names it, in terms of the store.
@@ -90,6 +95,8 @@ pub struct Operation {
     pub conditions: Conditions,
     /// Whether to index.
     pub indexing: IndexingDirective,
+    /// Whether the answer to a write leaves out the item.
+    pub minimal: bool,
 }
 
 /// Makes operations of requests for one container.
@@ -165,6 +172,7 @@ impl Preparation<'_> {
             action,
             conditions,
             indexing,
+            minimal: false,
         })
     }
 
@@ -201,6 +209,7 @@ impl Preparation<'_> {
             action,
             conditions: operation.conditions.clone(),
             indexing,
+            minimal: operation.minimal,
         })
     }
 

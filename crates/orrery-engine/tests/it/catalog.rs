@@ -161,6 +161,49 @@ fn throughput_decides_the_ranges_and_is_kept_in_an_offer() {
         Some(500)
     );
     assert_eq!(replaced.offer.expect("facts").minimum, 400);
+    let id = offer.member("id").as_str().expect("an id");
+    let migrating = MetadataOptions {
+        migration: Some(orrery_engine::catalog::OfferMigration::ToAutoscale),
+        ..MetadataOptions::default()
+    };
+    for (body, options) in [
+        (r#"{"id":"other","content":{"offerThroughput":600}}"#, None),
+        (
+            r#"{"_rid":"other","content":{"offerThroughput":600}}"#,
+            None,
+        ),
+        (
+            r#"{"resource":"dbs/x/","content":{"offerThroughput":600}}"#,
+            None,
+        ),
+        (
+            r#"{"offerResourceId":7,"content":{"offerThroughput":600}}"#,
+            None,
+        ),
+        (r#"{"content":5}"#, Some(&migrating)),
+        (
+            r#"{"content":{"offerThroughput":"many"}}"#,
+            Some(&migrating),
+        ),
+        (
+            r#"{"content":{"offerAutopilotSettings":{"maxThroughput":"x"}}}"#,
+            Some(&migrating),
+        ),
+    ] {
+        let plain = MetadataOptions::default();
+        let options = options.unwrap_or(&plain);
+        let refused = engine
+            .catalog()
+            .replace(&path(&link), body.as_bytes(), options);
+        let refused = refused.expect_err(body);
+        assert!(matches!(refused.error, Error::BadRequest(_)), "{body}");
+    }
+    let named = format!(r#"{{"id":"{id}","_rid":"{id}","content":{{"offerThroughput":500}}}}"#);
+    let options = MetadataOptions::default();
+    let same = engine
+        .catalog()
+        .replace(&path(&link), named.as_bytes(), &options);
+    same.expect("an offer may be named");
     assert!(matches!(
         replace(399).expect_err("too low").error,
         Error::BadRequest(_)
@@ -246,6 +289,16 @@ fn users_permissions_and_scripts_are_checked() {
     create(&engine, feed, permission).expect("created");
     let twice = create(&engine, feed, &permission.replace("\"p\"", "\"q\"")).expect_err("same");
     assert!(matches!(twice.error, Error::Conflict(_)));
+    let absent = permission.replace("colls/c", "colls/absent");
+    let absent = create(&engine, feed, &absent).expect_err("nothing there");
+    assert!(matches!(absent.error, Error::NotFound));
+    for key in [r#"[[1]]"#, r#"[]"#, r#""a""#, r#"[{"a":1}]"#] {
+        let keyed = format!(
+            r#"{{"id":"k","permissionMode":"Read","resource":"dbs/d/colls/c","resourcePartitionKey":{key}}}"#
+        );
+        let refused = create(&engine, feed, &keyed).expect_err(key);
+        assert!(matches!(refused.error, Error::BadRequest(_)), "{key}");
+    }
     for (feed, body, part) in [
         (
             feed,

@@ -318,6 +318,7 @@ pub fn operation(kind: BatchKind) -> BatchOperation {
         key: None,
         conditions: Conditions::default(),
         indexing: IndexingDirective::Default,
+        minimal: false,
     }
 }
 

@@ -106,7 +106,7 @@ fn unique_keys_hold_within_a_logical_partition() {
         .expect("first");
     assert_refused!(
         world.create("", r#"{"id":"2","pk":"a","mail":"m","b":2}"#),
-        Error::Conflict(_)
+        Error::UniqueKey
     );
     world
         .create("", r#"{"id":"2","pk":"b","mail":"m"}"#)
@@ -116,11 +116,11 @@ fn unique_keys_hold_within_a_logical_partition() {
         .expect("no mail counts as null");
     assert_refused!(
         world.create("", r#"{"id":"4","pk":"a","b":3}"#),
-        Error::Conflict(_)
+        Error::UniqueKey
     );
     assert_refused!(
         world.upsert("", r#"{"id":"3","pk":"a","mail":"m","b":2}"#),
-        Error::Conflict(_)
+        Error::UniqueKey
     );
     world
         .upsert("", r#"{"id":"1","pk":"a","mail":"n","b":1.0}"#)
@@ -142,10 +142,31 @@ fn unique_keys_hold_within_a_logical_partition() {
             "1",
             r#"[{"op":"set","path":"/mail","value":"m"}]"#
         ),
-        Error::Conflict(_)
+        Error::UniqueKey
     );
     let long = "x".repeat(3000);
     let body = |id: u32| format!(r#"{{"id":"l{id}","pk":"l","mail":"{long}","b":{id}}}"#);
     world.create("", &body(1)).expect("long values");
-    assert_refused!(world.create("", &body(2)), Error::Conflict(_));
+    assert_refused!(world.create("", &body(2)), Error::UniqueKey);
+}
+
+#[test]
+fn keys_that_only_begin_alike_are_told_apart() {
+    let world = World::new(r#"{"partitionKey":{"paths":["/pk"],"version":1}}"#, 1);
+    let [first, second] = ["a", "b"].map(|end| format!("{}{end}", "x".repeat(100)));
+    let body = |id: &str, key: &str, n: u32| format!(r#"{{"id":"{id}","pk":"{key}","n":{n}}}"#);
+    world.create("", &body("1", &first, 1)).expect("the first");
+    assert_refused!(
+        world.create("", &body("1", &second, 2)),
+        Error::KeyCollision
+    );
+    assert_refused!(
+        world.upsert("", &body("1", &second, 2)),
+        Error::KeyCollision
+    );
+    assert_refused!(world.create("", &body("1", &first, 3)), Error::Conflict(_));
+    world
+        .create("", &body("2", &second, 2))
+        .expect("another id");
+    world.upsert("", &body("1", &first, 4)).expect("its own");
 }

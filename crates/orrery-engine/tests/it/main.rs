@@ -1,6 +1,7 @@
 //! The engine from outside: one module per behaviour.
 
 mod batches;
+mod bounds;
 mod catalog;
 mod change_feed;
 mod conditions;

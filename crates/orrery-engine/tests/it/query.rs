@@ -1,6 +1,6 @@
 //! Queries over items: the same rows whatever way they are come by.
 
-mod asking;
+pub mod asking;
 mod differential;
 mod making;
 mod policy;

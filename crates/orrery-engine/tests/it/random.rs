@@ -188,7 +188,10 @@ fn agree(seed: u64, reshapes: bool) {
             );
             if let Err(error) = outcome {
                 assert!(
-                    matches!(error, Error::NotFound | Error::Conflict(_)),
+                    matches!(
+                        error,
+                        Error::NotFound | Error::Conflict(_) | Error::UniqueKey
+                    ),
                     "{error:?}"
                 );
             }

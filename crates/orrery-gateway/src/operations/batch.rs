@@ -19,21 +19,22 @@ use crate::respond::names;
 pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
     let headers = call.headers;
     let binary = call.body.first() == Some(&hybrid_row::VERSION);
-    let operations = if binary {
+    let mut operations = if binary {
         decode::hybrid_row(call.body)?
     } else {
         decode::json(call.body)?
     };
+    let prefers_minimal = headers.prefers_minimal();
+    for operation in &mut operations {
+        operation.minimal |= prefers_minimal;
+    }
     let minimal: Vec<bool> = operations
         .iter()
-        .map(|operation| operation.minimal_return || headers.prefers_minimal())
+        .map(|operation| operation.minimal)
         .collect();
     let mut request = WriteRequest::new(
         WriteKind::Batch {
-            operations: operations
-                .into_iter()
-                .map(|operation| operation.operation)
-                .collect(),
+            operations,
             atomic: is_atomic(headers)?,
             continue_on_error: headers.flag(&names::BATCH_CONTINUE_ON_ERROR)?,
         },

@@ -64,7 +64,8 @@ fn start(headers: RequestHeaders<'_>) -> Result<Start, GatewayError> {
     let Some(text) = headers.text(&header::IF_MODIFIED_SINCE)? else {
         return Ok(Start::Beginning);
     };
-    let time = http_date::parse(text).ok_or(GatewayError::Header(header::IF_MODIFIED_SINCE))?;
+    let time =
+        http_date::parse_start(text).ok_or(GatewayError::Header(header::IF_MODIFIED_SINCE))?;
     Ok(Start::Time(
         time.duration_since(UNIX_EPOCH)
             .unwrap_or_default()

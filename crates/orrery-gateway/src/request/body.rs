@@ -1,5 +1,7 @@
 //! Bodies that the gateway itself takes apart.
 
+use std::collections::HashSet;
+
 use orrery_model::json;
 use orrery_model::value::Value;
 
@@ -60,13 +62,14 @@ fn parameters(list: &Value<'_>) -> Result<Vec<(String, Value<'static>)>, Gateway
             .ok_or_else(|| invalid("The member 'parameters' must be an array."))?,
     };
     let mut parameters: Vec<(String, Value<'static>)> = Vec::with_capacity(list.len());
+    let mut names = HashSet::new();
     for parameter in list {
         let name = parameter
             .member("name")
             .as_str()
             .filter(|name| name.starts_with('@') && name.len() > 1)
             .ok_or_else(|| invalid("A parameter needs a name that starts with '@'."))?;
-        if parameters.iter().any(|(known, _)| known == name) {
+        if !names.insert(name) {
             return Err(invalid("A parameter is given twice."));
         }
         parameters.push((

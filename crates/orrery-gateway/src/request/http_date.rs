@@ -11,6 +11,16 @@ const MONTHS: [&[u8; 3]; 12] = [
 
 /// Reads an RFC 1123 date of the years 1970 to 9999.
 pub fn parse(text: &str) -> Option<SystemTime> {
+    parse_from(text, 1970)
+}
+
+/// Reads the start of a change feed: a date before 1970, such as .NET's least one, is its
+/// beginning.
+pub fn parse_start(text: &str) -> Option<SystemTime> {
+    parse_from(text, 1)
+}
+
+fn parse_from(text: &str, first_year: u64) -> Option<SystemTime> {
     let mut bytes: [u8; 29] = text.trim().as_bytes().try_into().ok()?;
     bytes.make_ascii_lowercase();
     let separators = [
@@ -34,9 +44,13 @@ pub fn parse(text: &str) -> Option<SystemTime> {
     let month = 1 + MONTHS.iter().position(|month| month[..] == bytes[8..11])? as u64;
     let (day, year) = (number(5, 7)?, number(12, 16)?);
     let (hour, minute, second) = (number(17, 19)?, number(20, 22)?, number(23, 25)?);
-    let valid = (1..=31).contains(&day) && year >= 1970 && hour < 24 && minute < 60 && second <= 60;
+    let valid =
+        (1..=31).contains(&day) && year >= first_year && hour < 24 && minute < 60 && second <= 60;
     if !valid {
         return None;
+    }
+    if year < 1970 {
+        return Some(UNIX_EPOCH);
     }
     let seconds = days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
     Some(UNIX_EPOCH + Duration::from_secs(seconds))
@@ -76,6 +90,16 @@ mod tests {
             assert_eq!(parse(&text), Some(time), "{text}");
             assert_eq!(parse(&text.to_lowercase()), Some(time), "{text}");
         }
+    }
+
+    #[test]
+    fn a_feed_may_start_before_there_were_seconds() {
+        let least = "Mon, 01 Jan 0001 00:00:00 GMT";
+        assert_eq!(parse_start(least), Some(UNIX_EPOCH));
+        assert_eq!(parse(least), None);
+        assert_eq!(parse_start("Mon, 01 Jan 0000 00:00:00 GMT"), None);
+        let later = "Tue, 01 Jan 2030 00:00:00 GMT";
+        assert_eq!(parse_start(later), parse(later));
     }
 
     #[test]

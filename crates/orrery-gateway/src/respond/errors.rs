@@ -64,7 +64,8 @@ pub fn wording(error: &Error) -> Wording {
         Error::OwnerNotFound => row(S::NOT_FOUND, 1003, "NotFound", Backend),
         Error::ReadSessionNotAvailable => row(S::NOT_FOUND, 1002, "NotFound", Backend),
         Error::MethodNotAllowed => row(S::METHOD_NOT_ALLOWED, 0, "MethodNotAllowed", Gateway),
-        Error::Conflict(_) => row(S::CONFLICT, 0, "Conflict", Backend),
+        Error::Conflict(_) | Error::UniqueKey => row(S::CONFLICT, 0, "Conflict", Backend),
+        Error::KeyCollision => row(S::CONFLICT, 3302, "Conflict", Backend),
         Error::NameCacheIsStale => row(S::GONE, 1000, "Gone", Backend),
         Error::PartitionKeyRangeGone { .. } => row(S::GONE, 1002, "Gone", Backend),
         Error::CompletingSplit => row(S::GONE, 1007, "Gone", Backend),
@@ -72,6 +73,7 @@ pub fn wording(error: &Error) -> Wording {
         Error::PatchConditionFailed => {
             row(S::PRECONDITION_FAILED, 1110, "PreconditionFailed", Backend)
         }
+        Error::Timeout(_) => row(S::REQUEST_TIMEOUT, 0, "RequestTimeout", Backend),
         Error::TooLarge(_) => row(S::PAYLOAD_TOO_LARGE, 0, "RequestEntityTooLarge", Backend),
         Error::FailedDependency => row(S::FAILED_DEPENDENCY, 0, "FailedDependency", Backend),
         Error::TooManyRequests { .. } => {
@@ -244,14 +246,20 @@ impl Problem {
 
     fn text(&self) -> String {
         match self {
-            Self::Engine(failure) => text(&failure.error),
-            Self::Auth(failure) => auth_text(failure),
-            Self::Gateway(error) => error.to_string(),
+            // A list of mistakes is bounded by itself, and has to stay JSON.
+            Self::Engine(Failure {
+                error: error @ Error::Sql(_),
+                ..
+            }) => text(error),
+            Self::Engine(failure) => shortened(text(&failure.error), MOST_TEXT),
+            Self::Auth(failure) => shortened(auth_text(failure), MOST_TEXT),
+            Self::Gateway(error) => shortened(error.to_string(), MOST_TEXT),
         }
     }
 
     fn body(&self, wording: Wording, activity: &ActivityId, path: &str) -> Vec<u8> {
         let text = self.text();
+        let path = shortened(path.to_owned(), MOST_PATH);
         let activity = activity.as_str();
         let sdk = "Microsoft.Azure.Documents.Common/2.14.0";
         let message = match wording.form {
@@ -285,6 +293,18 @@ impl Problem {
         body.push(b'}');
         body
     }
+}
+
+/// The most characters of a text that repeats parts of the request.
+const MOST_TEXT: usize = 1_024;
+/// The most characters of a path in a message.
+const MOST_PATH: usize = 512;
+
+fn shortened(mut text: String, most: usize) -> String {
+    if let Some((end, _)) = text.char_indices().nth(most) {
+        text.truncate(end);
+    }
+    text
 }
 
 fn auth_text(failure: &AuthFailure) -> String {

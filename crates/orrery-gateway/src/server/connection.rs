@@ -12,13 +12,14 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
-use super::{Call, Handler, Response, ServerConfig, body};
+use super::{Call, Handler, Refusal, Response, ServerConfig, body};
 
 /// What all connections of a server share.
 pub(super) struct Shared<H> {
     pub(super) config: ServerConfig,
     pub(super) handler: Arc<H>,
     pub(super) tls: Option<TlsAcceptor>,
+    pub(super) bodies: body::BodyRoom,
 }
 
 /// What the first bytes of a connection announce.
@@ -114,8 +115,9 @@ async fn drive<H: Handler, I: Read + Write + Unpin + Send + 'static>(
             .timer(TokioTimer::new())
             .max_concurrent_streams(256)
             .max_header_list_size(shared.config.max_head_bytes as u32)
-            .initial_stream_window_size(1 << 20)
-            .initial_connection_window_size(4 << 20)
+            // What a client may send unasked, for each connection.
+            .initial_stream_window_size(256 << 10)
+            .initial_connection_window_size(512 << 10)
             .keep_alive_interval(shared.config.head_timeout);
         until_closed!(builder.serve_connection(io, service));
     } else {
@@ -141,8 +143,24 @@ async fn respond<H: Handler>(
     secure: bool,
 ) -> Response {
     let (head, incoming) = request.into_parts();
-    match body::read(incoming, &shared.config).await {
-        Ok(body) => shared.handler.answer(Call { head, body, secure }).await,
-        Err(refusal) => shared.handler.refuse(&head, refusal),
+    let waits = head.headers.contains_key(http::header::EXPECT);
+    let mut reply = None;
+    let admit = || match shared.handler.admit(&head, secure) {
+        None => Ok(()),
+        refused => {
+            reply = refused;
+            Err(Refusal::NotAdmitted)
+        }
+    };
+    let read = body::read(incoming, &shared.config, &shared.bodies, waits, admit).await;
+    match read {
+        Ok(whole) => {
+            let body = whole.bytes.clone();
+            let reply = shared.handler.answer(Call { head, body, secure }).await;
+            // The body's share of the memory is held as long as the handler may have it.
+            drop(whole);
+            reply
+        }
+        Err(refusal) => reply.unwrap_or_else(|| shared.handler.refuse(&head, refusal)),
     }
 }

@@ -36,12 +36,17 @@ impl Handler for Echo {
         http::Response::new(Full::new(Bytes::from(text)))
     }
 
+    fn admit(&self, head: &http::request::Parts, _: bool) -> Option<Response> {
+        (head.uri.path() == "/closed").then(|| self.refuse(head, Refusal::NotAdmitted))
+    }
+
     fn refuse(&self, _: &http::request::Parts, refusal: Refusal) -> Response {
         let mut response = http::Response::new(Full::new(Bytes::from(format!("{refusal:?}"))));
         *response.status_mut() = match refusal {
             Refusal::BodyTooLarge => http::StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::BodyTimeout => http::StatusCode::REQUEST_TIMEOUT,
             Refusal::BodyBroken => http::StatusCode::BAD_REQUEST,
+            Refusal::NotAdmitted => http::StatusCode::FORBIDDEN,
         };
         response
     }
@@ -254,6 +259,65 @@ fn a_body_over_the_limit_is_refused_and_the_answer_arrives() {
 
     let allowed = Client::connect(server.address).send("POST", "/", &[], &[b'z'; 1000]);
     assert_eq!(allowed.status, 200);
+}
+
+/// Sends a head and reads what comes without sending more.
+fn answer_to_head(address: SocketAddr, head: &str) -> String {
+    use std::io::Read as _;
+    let mut stream = std::net::TcpStream::connect(address).expect("connected");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(10)))
+        .expect("a time-out");
+    stream.write_all(head.as_bytes()).expect("sent");
+    let mut answer = [0; 512];
+    let read = stream.read(&mut answer).expect("an answer");
+    String::from_utf8_lossy(&answer[..read]).into_owned()
+}
+
+#[test]
+fn a_refusal_does_not_wait_for_the_body() {
+    let server = Running::start(
+        ServerConfig {
+            body_timeout: Duration::from_secs(60),
+            ..local()
+        },
+        Echo,
+    );
+    let head = |path: &str, length: usize| {
+        format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: {length}\r\n\r\n")
+    };
+    let too_long = answer_to_head(server.address, &head("/", 5 << 20));
+    assert!(too_long.starts_with("HTTP/1.1 413"), "{too_long}");
+    let closed = answer_to_head(server.address, &head("/closed", 1 << 20));
+    assert!(closed.starts_with("HTTP/1.1 403"), "{closed}");
+}
+
+#[test]
+fn long_bodies_share_memory_and_wait_for_each_other() {
+    let server = Running::start(
+        ServerConfig {
+            max_bodies_bytes: 1 << 20,
+            body_timeout: Duration::from_millis(400),
+            ..local()
+        },
+        Echo,
+    );
+    // Holds all of the memory and sends nothing.
+    let mut idle = std::net::TcpStream::connect(server.address).expect("connected");
+    let head = format!(
+        "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+        1 << 20
+    );
+    idle.write_all(head.as_bytes()).expect("sent");
+    std::thread::sleep(Duration::from_millis(100));
+    let mut client = Client::connect(server.address);
+    let small = client.send("POST", "/", &[], b"small bodies pass");
+    assert_eq!(small.status, 200);
+    // Its time is over before ours is, and the memory is free again.
+    let large = vec![b'x'; 900_000];
+    let answer = client.send("POST", "/", &[], &large);
+    assert_eq!(answer.status, 200);
+    assert!(answer.text().ends_with(" 900000"), "{}", answer.text());
 }
 
 #[test]

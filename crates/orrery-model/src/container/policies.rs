@@ -130,10 +130,21 @@ pub(super) fn unique_keys(
             limits.unique_keys
         )));
     }
-    keys.iter()
-        .map(|key| unique_key(key, limits))
-        .collect::<Result<_, _>>()
-        .map(Some)
+    let keys = keys.iter().map(|key| unique_key(key, limits));
+    let keys: Vec<UniqueKey> = keys.collect::<Result<_, _>>()?;
+    for (place, key) in keys.iter().enumerate() {
+        let is_same = |other: &UniqueKey| {
+            other.parsed.len() == key.parsed.len()
+                && other.parsed.iter().all(|path| key.parsed.contains(path))
+        };
+        if keys[..place].iter().any(is_same) {
+            return Err(ContainerError::policy(format!(
+                "The unique key with the paths '{}' is specified twice.",
+                key.paths.join(", ")
+            )));
+        }
+    }
+    Ok(Some(keys))
 }
 
 fn unique_key(key: &Value<'_>, limits: &Limits) -> Result<UniqueKey, ContainerError> {

@@ -31,12 +31,24 @@ pub fn parse(text: &[u8]) -> Result<Value<'_>, JsonError> {
     parse_str(text)
 }
 
+/// Parses a text whose values of interest lie below so many levels of wrapping, which do not count
+/// as their nesting.
+pub fn parse_wrapped(text: &[u8], levels: usize) -> Result<Value<'_>, JsonError> {
+    let text =
+        std::str::from_utf8(text).map_err(|error| invalid_utf8(text, error.valid_up_to()))?;
+    parse_to_depth(text, MAX_DEPTH + levels)
+}
+
 /// Parses one value of a text that is known to be UTF-8.
 pub fn parse_str(text: &str) -> Result<Value<'_>, JsonError> {
+    parse_to_depth(text, MAX_DEPTH)
+}
+
+fn parse_to_depth(text: &str, deepest: usize) -> Result<Value<'_>, JsonError> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // The limit of serde_json ends one level too early; `ValueSeed` counts for itself.
     deserializer.disable_recursion_limit();
-    let value = ValueSeed { depth: 0 }
+    let value = ValueSeed { left: deepest }
         .deserialize(&mut deserializer)
         .and_then(|value| deserializer.end().map(|()| value));
     value.map_err(|error| json_error(&error))
@@ -67,7 +79,8 @@ fn json_error(error: &serde_json::Error) -> JsonError {
 
 #[derive(Clone, Copy)]
 struct ValueSeed {
-    depth: usize,
+    /// Levels that may still open.
+    left: usize,
 }
 
 impl<'de> DeserializeSeed<'de> for ValueSeed {
@@ -80,14 +93,12 @@ impl<'de> DeserializeSeed<'de> for ValueSeed {
 
 impl ValueSeed {
     fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
-        if self.depth == MAX_DEPTH {
-            return Err(E::custom(format_args!(
+        match self.left.checked_sub(1) {
+            Some(left) => Ok(Self { left }),
+            None => Err(E::custom(format_args!(
                 "nested deeper than {MAX_DEPTH} levels"
-            )));
+            ))),
         }
-        Ok(Self {
-            depth: self.depth + 1,
-        })
     }
 }
 

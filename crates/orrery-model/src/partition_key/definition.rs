@@ -277,6 +277,14 @@ impl PartitionKeyDefinition {
         EffectivePartitionKey::from_bytes(bytes)
     }
 
+    /// Whether different keys may share an effective partition key, as only their first bytes count.
+    pub fn cuts_keys(&self) -> bool {
+        matches!(
+            self.placement(),
+            PlacementHash::Murmur32 | PlacementHash::Range
+        )
+    }
+
     /// The part of the key space that a key selects: a point for a full key, a range for a
     /// prefix of a hierarchical key.
     pub fn key_range(&self, key: &PartitionKey) -> KeyRange {

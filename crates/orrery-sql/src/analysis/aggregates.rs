@@ -1,6 +1,6 @@
 //! Which expressions fold rows, and what may stand beside them (query-language: section 7.4).
 
-use super::same::same;
+use super::same::Shapes;
 use crate::ast::{Expr, ExprKind, Projection, Query};
 use crate::errors::SqlError;
 use crate::printer::Printer;
@@ -59,7 +59,11 @@ pub(super) fn check_projection(
     if !grouped && !aggregate_calls(query) {
         return;
     }
-    let mut check = |expr: &Expr| loose_references(text, query, own, expr, errors);
+    let keys = Keys {
+        list: &query.group_by,
+        shapes: Shapes::of(&query.group_by),
+    };
+    let mut check = |expr: &Expr| loose_references(text, &keys, own, expr, errors);
     match &query.select.projection {
         Projection::Star(span) => errors.push(SqlError::new(
             "SC2041",
@@ -71,18 +75,40 @@ pub(super) fn check_projection(
     }
 }
 
+/// The keys of GROUP BY.
+struct Keys<'q> {
+    list: &'q [Expr],
+    shapes: Shapes,
+}
+
+impl Keys<'_> {
+    fn has(&self, expr: &Expr) -> bool {
+        self.shapes.find(self.list, expr).is_some()
+    }
+
+    /// Whether the expression lies below a key.
+    fn has_prefix(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Member(inner, _) | ExprKind::Index(inner, _) => {
+                self.has(inner) || self.has_prefix(inner)
+            }
+            _ => false,
+        }
+    }
+}
+
 fn loose_references(
     text: &str,
-    query: &Query,
+    keys: &Keys<'_>,
     own: &dyn Fn(&str) -> bool,
     expr: &Expr,
     errors: &mut Vec<SqlError>,
 ) {
-    if is_aggregate_call(expr).is_some() || is_key(query, expr) {
+    if is_aggregate_call(expr).is_some() || keys.has(expr) {
         return;
     }
     if let Some(root) = reference_root(expr) {
-        if own(root) && !prefix_is_key(query, expr) {
+        if own(root) && !keys.has_prefix(expr) {
             let path = Printer::expr_text(text, expr);
             let message = format!(
                 "Property reference '{path}' is invalid in the select list because it is not contained in either an aggregate function or the GROUP BY clause."
@@ -92,12 +118,8 @@ fn loose_references(
         return;
     }
     visit::children(expr, &mut |child| {
-        loose_references(text, query, own, child, errors);
+        loose_references(text, keys, own, child, errors);
     });
-}
-
-fn is_key(query: &Query, expr: &Expr) -> bool {
-    query.group_by.iter().any(|key| same(key, expr))
 }
 
 /// The alias at the start of a path.
@@ -106,14 +128,5 @@ fn reference_root(expr: &Expr) -> Option<&str> {
         ExprKind::Name(name) => Some(name),
         ExprKind::Member(inner, _) | ExprKind::Index(inner, _) => reference_root(inner),
         _ => None,
-    }
-}
-
-fn prefix_is_key(query: &Query, expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Member(inner, _) | ExprKind::Index(inner, _) => {
-            is_key(query, inner) || prefix_is_key(query, inner)
-        }
-        _ => false,
     }
 }

@@ -1,7 +1,7 @@
 //! The rules of single clauses: counts, ORDER BY, and what subqueries must not have.
 
 use super::aggregates::aggregate_calls;
-use super::same::same;
+use super::same::Shapes;
 use crate::ast::{Count, CountValue, Expr, ExprKind, Input, Projection, Query};
 use crate::errors::SqlError;
 use crate::printer::Printer;
@@ -73,6 +73,7 @@ pub(super) fn order_error(text: &str, query: &Query) -> Option<SqlError> {
     if order_by.rank || folded {
         return None;
     }
+    let groups = Shapes::of(&query.group_by);
     for key in &order_by.keys {
         if is_score(&key.expr) {
             if is_vector_distance(&key.expr) && key.descending.is_some() && !is_component(query) {
@@ -80,7 +81,7 @@ pub(super) fn order_error(text: &str, query: &Query) -> Option<SqlError> {
             }
             continue;
         }
-        if query.group_by.iter().any(|group| same(group, &key.expr)) {
+        if groups.find(&query.group_by, &key.expr).is_some() {
             continue;
         }
         if let Some(error) = path_error(query, &key.expr) {

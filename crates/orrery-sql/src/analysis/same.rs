@@ -2,6 +2,80 @@
 
 use crate::ast::{Expr, ExprKind};
 use crate::visit;
+use orrery_model::value::Value;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+
+/// Finds expressions among many (GROUP BY may name as many keys as fit the text).
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    places: HashMap<u64, Vec<usize>>,
+    /// Nobody can write a text whose expressions all have one shape.
+    state: RandomState,
+}
+
+impl Shapes {
+    /// Knows these.
+    pub(crate) fn of(list: &[Expr]) -> Self {
+        let state = RandomState::new();
+        let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (place, expr) in list.iter().enumerate() {
+            places.entry(shape(expr, &state)).or_default().push(place);
+        }
+        Self { places, state }
+    }
+
+    /// The first of `list`, which this was made of, that is the same.
+    pub(crate) fn find(&self, list: &[Expr], expr: &Expr) -> Option<usize> {
+        if self.places.is_empty() {
+            return None;
+        }
+        let alike = self.places.get(&shape(expr, &self.state))?;
+        alike
+            .iter()
+            .copied()
+            .find(|place| list.get(*place).is_some_and(|known| same(known, expr)))
+    }
+}
+
+/// Levels of a tree that tell shapes apart.
+const SHAPE_DEPTH: u32 = 4;
+
+/// A number that is equal for equal expressions.
+fn shape(expr: &Expr, state: &RandomState) -> u64 {
+    let mut hasher = state.build_hasher();
+    hash_shape(expr, SHAPE_DEPTH, &mut hasher);
+    hasher.finish()
+}
+
+fn hash_shape(expr: &Expr, depth: u32, hasher: &mut impl Hasher) {
+    std::mem::discriminant(&expr.kind).hash(hasher);
+    match &expr.kind {
+        ExprKind::Literal(Value::String(text)) => text.hash(hasher),
+        // Equal numbers of both forms are equal, and so are both zeros.
+        ExprKind::Literal(Value::Number(number)) => (number.as_f64() + 0.0).to_bits().hash(hasher),
+        ExprKind::Parameter(name) | ExprKind::Name(name) | ExprKind::Member(_, name) => {
+            name.hash(hasher);
+        }
+        ExprKind::Call { name, args } => {
+            name.name.to_ascii_lowercase().hash(hasher);
+            args.len().hash(hasher);
+        }
+        _ => {}
+    }
+    if depth > 0 {
+        let mut left = SHAPE_WIDTH;
+        visit::children(expr, &mut |child| {
+            if left > 0 {
+                left -= 1;
+                hash_shape(child, depth - 1, hasher);
+            }
+        });
+    }
+}
+
+/// Operands of a level that tell shapes apart.
+const SHAPE_WIDTH: u32 = 4;
 
 /// True when two expressions are written with the same words; `c.a` equals `c["a"]`.
 ///

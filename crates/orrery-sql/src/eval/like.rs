@@ -2,6 +2,9 @@
 
 use super::Run;
 
+/// Comparisons of characters between two looks at the budget.
+const STEPS_BETWEEN: u64 = 1 << 20;
+
 /// One unit of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Unit {
@@ -125,6 +128,12 @@ impl LikePattern {
         let mut steps = 0_u64;
         let matched = loop {
             steps += 1;
+            if steps.is_multiple_of(STEPS_BETWEEN) {
+                run.spend(STEPS_BETWEEN / 16);
+                if run.exhausted() {
+                    break false;
+                }
+            }
             match (self.units.get(unit), rest.chars().next()) {
                 (Some(Unit::Run), _) => {
                     unit += 1;
@@ -152,7 +161,7 @@ impl LikePattern {
             back = Some((after, rest));
             unit = after;
         };
-        run.spend(steps / 16);
+        run.spend(steps % STEPS_BETWEEN / 16);
         matched
     }
 }
@@ -190,7 +199,7 @@ mod tests {
 
     fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
         let settings = Settings::default();
-        LikePattern::new(pattern, escape).matches(text, &Run::new(&settings, 1 << 30))
+        LikePattern::new(pattern, escape).matches(text, &Run::new(&settings, 1 << 30, 1 << 20))
     }
 
     #[test]

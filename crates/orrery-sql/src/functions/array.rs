@@ -12,11 +12,16 @@ const MAX_ELEMENTS: usize = 1 << 20;
 pub(super) fn concat<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {
     let mut all = Vec::new();
     for index in 0..call.len() {
-        match call.get(index).into_value() {
+        let list = call.get(index);
+        call.run.spend_on(&list);
+        match list.into_value() {
             Value::Array(elements) => all.extend(elements),
             _ => return Val::UNDEFINED,
         }
-        if all.len() > MAX_ELEMENTS {
+        // Arrays of constants and of the row were copied, and are not held yet.
+        call.run
+            .hold(all.len().saturating_mul(size_of::<Value<'_>>()));
+        if all.len() > MAX_ELEMENTS || call.run.exhausted() {
             return Val::UNDEFINED;
         }
     }

@@ -13,6 +13,11 @@ fn words(call: &Arguments<'_, '_>, index: usize) -> Option<Words> {
     let text = call.get(index);
     let text = text.as_str()?;
     call.run.spend(text.len() as u64 / 8);
+    // Short words take many times the place of their letters.
+    call.run.hold(text.len().saturating_mul(16));
+    if call.run.exhausted() {
+        return None;
+    }
     Some(Words::of(text))
 }
 

@@ -2,12 +2,20 @@
 //! (query-language: section 8.2).
 
 use super::{Arguments, answer};
-use crate::eval::Val;
+use crate::eval::{Compiled, Val};
 use orrery_model::value::Value;
 use regex::{Regex, RegexBuilder};
 
 /// Bytes that a compiled expression may take.
 const SIZE_LIMIT: usize = 1 << 20;
+/// The smallest bound that is tried.
+const SMALLEST: usize = 4 << 10;
+/// What compiling an expression costs, in steps.
+const BUILD_STEPS: u64 = 1_000;
+/// Bytes of text times bytes of the expression that one call may need at worst: some seconds.
+const MOST_WORK: u64 = 1 << 35;
+/// How much of that is worth a step, as a power of two.
+const WORK_SHIFT: u32 = 15;
 /// The most matches that REGEXEXTRACTALL returns.
 const MAX_MATCHES: usize = 10_000;
 
@@ -32,15 +40,29 @@ fn with<'e>(
     let key = format!("{modifiers}/{pattern}");
     let result = call.run.with_regex(
         &key,
-        || build(pattern, modifiers),
-        |regex| work(regex, text),
+        || {
+            call.run.spend(BUILD_STEPS + pattern.len() as u64);
+            build(pattern, modifiers)
+        },
+        |compiled| {
+            // Without backtracking, each character meets each state at most once.
+            let work_bytes = text.len() as u64 * compiled.bytes as u64;
+            call.run.spend(work_bytes >> WORK_SHIFT);
+            if work_bytes > MOST_WORK {
+                call.run.spend(u64::MAX);
+            }
+            if call.run.exhausted() {
+                return Value::Undefined;
+            }
+            work(&compiled.regex, text)
+        },
     );
     Val::Own(result.unwrap_or(Value::Undefined))
 }
 
-fn build(pattern: &str, modifiers: &str) -> Option<Regex> {
+fn build(pattern: &str, modifiers: &str) -> Option<Compiled> {
     let mut builder = RegexBuilder::new(pattern);
-    builder.size_limit(SIZE_LIMIT).dfa_size_limit(SIZE_LIMIT);
+    builder.dfa_size_limit(SIZE_LIMIT);
     for modifier in modifiers.chars() {
         match modifier {
             'm' => builder.multi_line(true),
@@ -50,7 +72,15 @@ fn build(pattern: &str, modifiers: &str) -> Option<Regex> {
             _ => return None,
         };
     }
-    builder.build().ok()
+    // How large it is, is not told: the smallest bound that it keeps is near.
+    let mut bytes = SMALLEST;
+    loop {
+        match builder.size_limit(bytes).build() {
+            Ok(regex) => return Some(Compiled { regex, bytes }),
+            Err(regex::Error::CompiledTooBig(_)) if bytes < SIZE_LIMIT => bytes *= 4,
+            Err(_) => return None,
+        }
+    }
 }
 
 pub(super) fn matches<'e>(call: &Arguments<'_, 'e>) -> Val<'e> {

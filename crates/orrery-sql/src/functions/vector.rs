@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn recorded_values() {
         let settings = Settings::default();
-        let run = Run::new(&settings, 1_000);
+        let run = Run::new(&settings, 1_000, 1_000);
         let (left, right) = (Value::from(vec![1, 2, 3]), Value::from(vec![2, 3, 4]));
         let of = |function| distance(function, &left, &right, &run).as_f64();
         assert_eq!(of(DistanceFunction::Cosine), Some(0.9925833339709302));

@@ -238,8 +238,8 @@ impl Parser<'_> {
                         ExprKind::Member(inner.part, name.into_owned())
                     }
                     kind => {
-                        let span = index.part.span;
-                        ExprKind::Index(inner.part, Box::new(Expr { kind, span }))
+                        let (span, height) = (index.part.span, index.part.height);
+                        ExprKind::Index(inner.part, Box::new(Expr { kind, span, height }))
                     }
                 };
                 inner = node(kind, self.span_from(start), height)?;
@@ -483,7 +483,11 @@ impl Parser<'_> {
 
 fn leaf(kind: ExprKind, span: Span) -> Node {
     High {
-        part: Box::new(Expr { kind, span }),
+        part: Box::new(Expr {
+            kind,
+            span,
+            height: 1,
+        }),
         height: 1,
     }
 }

@@ -4,8 +4,7 @@
 //! included, so a chain of them that became high is rebuilt as a balanced tree.
 
 use super::{High, MAX_HEIGHT, Node, Parsed, bounded};
-use crate::ast::{BinaryOp, Expr, ExprKind, Query, Span};
-use crate::visit;
+use crate::ast::{BinaryOp, Expr, ExprKind, Span};
 
 /// Chains up to this height stay as they are written.
 const KEPT: u32 = 64;
@@ -28,9 +27,11 @@ fn join(op: BinaryOp, left: Box<Expr>, right: Box<Expr>) -> Expr {
         start: left.span.start,
         end: right.span.end,
     };
+    let height = left.height.max(right.height) + 1;
     Expr {
         kind: ExprKind::Binary(op, left, right),
         span,
+        height,
     }
 }
 
@@ -47,58 +48,38 @@ fn spine(op: BinaryOp, mut expr: &Expr) -> u32 {
     length
 }
 
-/// Rebuilds the chain of `op` at the top of `expr`.
+/// Rebuilds the left side of the chain of `op` at the top of `expr`.
+///
+/// What hangs to the right was balanced before and stays: with neighbours joined only when they
+/// are of a height, as digits carry in a binary counter, a chain of any length costs a small
+/// multiple of its length, though it is rebuilt each time that [`KEPT`] operands were added.
 fn balance(op: BinaryOp, expr: Box<Expr>) -> Node {
     let mut operands = Vec::new();
-    let mut waiting = vec![expr];
+    let mut rest = expr;
     // The rightmost operand comes off first.
-    while let Some(expr) = waiting.pop() {
-        match expr.kind {
+    loop {
+        match rest.kind {
             ExprKind::Binary(inner, left, right) if inner == op => {
-                waiting.push(left);
-                waiting.push(right);
+                operands.push(right);
+                rest = left;
             }
-            _ => operands.push(expr),
+            _ => break operands.push(rest),
         }
     }
-    let mut level: Vec<Node> = operands
-        .into_iter()
-        .rev()
-        .map(|part| High {
-            height: height(&part),
-            part,
-        })
-        .collect();
-    while level.len() > 1 {
-        let mut next = Vec::with_capacity(level.len().div_ceil(2));
-        let mut rest = level.into_iter();
-        while let Some(left) = rest.next() {
-            next.push(match rest.next() {
-                Some(right) => High {
-                    height: left.height.max(right.height) + 1,
-                    part: Box::new(join(op, left.part, right.part)),
-                },
-                None => left,
-            });
+    let mut joined: Vec<Box<Expr>> = Vec::new();
+    for mut right in operands.into_iter().rev() {
+        while let Some(left) = joined.pop_if(|left| left.height <= right.height) {
+            right = Box::new(join(op, left, right));
         }
-        level = next;
+        joined.push(right);
     }
     // `expr` itself was an operand or a chain of them.
-    level.pop().expect("a chain has operands")
-}
-
-/// The height of an expression; it is at most [`MAX_HEIGHT`], so recursion is safe.
-fn height(expr: &Expr) -> u32 {
-    let mut highest = visit::subquery(expr).map_or(0, query_height);
-    visit::children(expr, &mut |child| highest = highest.max(height(child)));
-    highest + 1
-}
-
-fn query_height(query: &Query) -> u32 {
-    let mut highest = 0;
-    visit::clauses(query, &mut |expr| highest = highest.max(height(expr)));
-    visit::source_queries(query, &mut |inner| {
-        highest = highest.max(query_height(inner) + 1);
-    });
-    highest + 1
+    let mut part = joined.pop().expect("a chain has operands");
+    while let Some(left) = joined.pop() {
+        part = Box::new(join(op, left, part));
+    }
+    High {
+        height: part.height,
+        part,
+    }
 }

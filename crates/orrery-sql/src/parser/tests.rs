@@ -127,6 +127,28 @@ fn long_chains_are_balanced() {
 }
 
 #[test]
+fn chains_as_long_as_a_text_stay_low() {
+    on_small_stack(|| {
+        let count = 40_000;
+        let flat = format!("SELECT * FROM c WHERE x{}", " OR c.a=1".repeat(count));
+        let nested = format!(
+            "SELECT * FROM c WHERE {}x{}",
+            "(".repeat(count),
+            " OR c.a=1)".repeat(count)
+        );
+        let mixed = format!(
+            "SELECT * FROM c WHERE x{}",
+            " AND c.a=1 OR c.b=1".repeat(count / 2)
+        );
+        for text in [flat, nested, mixed] {
+            let query = parse(&text).expect("a long chain");
+            let height = query.filter.expect("a filter").height;
+            assert!(height < 160, "a tree of {height} levels");
+        }
+    });
+}
+
+#[test]
 fn text_is_limited() {
     let text = format!("SELECT VALUE 1{}", " ".repeat(MAX_TEXT));
     let errors = parse(&text).expect_err("too long");

@@ -6,15 +6,18 @@ use super::ranking::RankingState;
 use super::resume::{ResumeFilter, State};
 use super::sorter::{Entry, Sorter};
 use super::{Counters, ExecutionError, Flow, PageLimits};
-use crate::eval::output::{Written, write_row, write_value};
+use crate::eval::output::{RowText, Written, write_row, write_value};
 use crate::eval::rows::project;
-use crate::eval::{Binding, Frame, Run, eval};
+use crate::eval::{Binding, Frame, Run, Shortage, eval};
 use crate::program::Program;
 use crate::program::node::{Grouping, SortKey};
 use orrery_model::distinct_hash;
 use orrery_model::value::Value;
 use rustc_hash::FxHashSet;
 use std::ops::ControlFlow;
+
+/// What a set of hashes takes for each of them.
+const BYTES_OF_HASH: usize = 32;
 
 /// Where rows go.
 pub(super) enum Stage<'p> {
@@ -196,8 +199,8 @@ impl<'p> Sink<'p> {
         self.stopped_inside = false;
     }
 
-    /// Closes an item; `exhausted` tells that its rows were cut off by the budget.
-    pub(super) fn end_item(&mut self, exhausted: bool) -> Result<Flow, ExecutionError> {
+    /// Closes an item, whose rows may have been cut off by the budget.
+    pub(super) fn end_item(&mut self, run: &Run<'_>) -> Result<Flow, ExecutionError> {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
@@ -208,18 +211,35 @@ impl<'p> Sink<'p> {
                 Flow::PageFullInside
             });
         }
-        if exhausted && !self.limit_reached() {
-            let progress =
-                matches!(self.stage, Stage::Stream) && !self.restarts && self.delivered_of_item > 0;
-            return if progress {
-                Ok(Flow::PageFullInside)
-            } else {
-                Err(ExecutionError::TooManySteps)
-            };
+        if run.exhausted() && !self.limit_reached() {
+            return self.cut_off(run);
         }
         self.state.inside = 0;
         self.skip_inside = 0;
         Ok(self.flow())
+    }
+
+    /// The way on when an item was cut off: the next page goes on inside it, if this one got
+    /// anywhere.
+    pub(super) fn cut_off(&mut self, run: &Run<'_>) -> Result<Flow, ExecutionError> {
+        let streams = matches!(self.stage, Stage::Stream) && !self.restarts;
+        let shortage = run.shortage();
+        let is_ahead = match shortage {
+            Shortage::Memory => false,
+            // The budget is the item's own: a further page has to get further inside.
+            Shortage::Steps => self.delivered_of_item > 0,
+            Shortage::Time => self.counters.pushed > 1 || self.state.inside > self.skip_inside,
+        };
+        if streams && is_ahead {
+            // Rows that a page before dealt with may not have come again.
+            self.state.inside = self.state.inside.max(self.skip_inside);
+            return Ok(Flow::PageFullInside);
+        }
+        Err(match shortage {
+            Shortage::Memory => ExecutionError::TooMuchMemory,
+            Shortage::Steps => ExecutionError::TooManySteps,
+            Shortage::Time => ExecutionError::TooLate,
+        })
     }
 
     /// Whether the value was not seen before by DISTINCT.
@@ -227,11 +247,28 @@ impl<'p> Sink<'p> {
         let Some(seen) = &mut self.distinct else {
             return true;
         };
-        let new = seen.insert(distinct_hash::hash(value));
-        if seen.len().saturating_mul(32) > self.limits.memory {
-            self.error = Some(ExecutionError::TooMuchMemory);
+        seen.insert(distinct_hash::hash(value))
+    }
+
+    /// Bytes that wait for further items.
+    fn waiting(&self) -> usize {
+        let stage = match &self.stage {
+            Stage::Stream => 0,
+            Stage::Sort(sorter) => sorter.memory() + self.near.memory(),
+            Stage::Group(_, groups) => groups.memory(),
+            Stage::Rank(ranking) => ranking.memory(),
+        };
+        let seen = self.distinct.as_ref().map_or(0, FxHashSet::len);
+        stage + seen.saturating_mul(BYTES_OF_HASH)
+    }
+
+    /// Goes on after a row, unless it was one too many.
+    fn more(&mut self, run: &Run<'_>) -> ControlFlow<()> {
+        run.wait(self.waiting());
+        if run.exhausted() && run.shortage() == Shortage::Memory {
+            return self.fail(ExecutionError::TooMuchMemory);
         }
-        new
+        ControlFlow::Continue(())
     }
 
     fn fail(&mut self, error: ExecutionError) -> ControlFlow<()> {
@@ -252,11 +289,7 @@ impl<'p> Sink<'p> {
             Stage::Group(grouping, groups) => {
                 let grouping: &'p Grouping = grouping;
                 groups.take(grouping, frame, run);
-                if groups.memory() > self.limits.memory {
-                    self.fail(ExecutionError::TooMuchMemory)
-                } else {
-                    ControlFlow::Continue(())
-                }
+                self.more(run)
             }
             Stage::Rank(_) => self.rank_row(frame, run),
             Stage::Sort(_) => self.sort_row(frame, run),
@@ -270,12 +303,13 @@ impl<'p> Sink<'p> {
         'p: 'e,
     {
         let projection = &self.program.select.projection;
-        let mut out = Vec::new();
+        let mut out = RowText::new(self.limits.bytes);
         self.counters.projected += 1;
         let written = if self.program.select.distinct
             && matches!(self.stage, Stage::Stream | Stage::Group(..))
         {
             let value = project(projection, frame, run);
+            run.spend_on(&value);
             if value.is_undefined() || !self.is_new(&value) {
                 return None;
             }
@@ -284,17 +318,26 @@ impl<'p> Sink<'p> {
             write_row(projection, frame, run, &mut out)
         };
         if run.exhausted() {
-            self.error = Some(ExecutionError::TooManySteps);
             return None;
         }
         match written {
-            Written::Yes => Some(out),
+            Written::Yes => Some(out.text),
             Written::Undefined => None,
             Written::NotFinite => {
                 self.error = Some(ExecutionError::NotFinite);
                 None
             }
+            Written::TooLong => {
+                self.error = Some(ExecutionError::RowTooLarge);
+                None
+            }
         }
+    }
+
+    /// Whether the page ends before a row of this length.
+    fn is_too_long(&self, row: &[u8]) -> bool {
+        let counts = self.state.offset == 0 && self.skip_rows == 0;
+        counts && self.page_rows > 0 && self.page_bytes + 1 + row.len() > self.limits.bytes
     }
 
     fn stream_row<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> ControlFlow<()>
@@ -321,8 +364,21 @@ impl<'p> Sink<'p> {
             return ControlFlow::Continue(());
         }
         match self.text(frame, run) {
-            Some(row) => self.deliver(row),
+            Some(row) if self.is_too_long(&row) => {
+                self.state.inside -= 1;
+                self.stopped_inside = true;
+                ControlFlow::Break(())
+            }
+            Some(row) => {
+                self.deliver(row)?;
+                self.more(run)
+            }
             None if self.error.is_some() => ControlFlow::Break(()),
+            None if run.exhausted() => {
+                // The row was cut off, and has not been dealt with.
+                self.state.inside -= 1;
+                ControlFlow::Break(())
+            }
             None => ControlFlow::Continue(()),
         }
     }
@@ -358,7 +414,7 @@ impl<'p> Sink<'p> {
             0
         };
         let Some(row) = self.text(frame, run) else {
-            return if self.error.is_some() {
+            return if self.error.is_some() || run.exhausted() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
@@ -380,7 +436,7 @@ impl<'p> Sink<'p> {
             _ => sorter,
         };
         match sorter.take(entry) {
-            Ok(()) => ControlFlow::Continue(()),
+            Ok(()) => self.more(run),
             Err(error) => self.fail(error),
         }
     }
@@ -390,17 +446,14 @@ impl<'p> Sink<'p> {
         'p: 'e,
     {
         let row = self.text(frame, run);
-        if self.error.is_some() {
+        if self.error.is_some() || run.exhausted() {
             return ControlFlow::Break(());
         }
         let doc = self.doc;
         if let (Some(row), Stage::Rank(ranking)) = (row, &mut self.stage) {
             ranking.keep(doc, row);
-            if ranking.memory() > self.limits.memory {
-                return self.fail(ExecutionError::TooMuchMemory);
-            }
         }
-        ControlFlow::Continue(())
+        self.more(run)
     }
 
     /// Passes a finished row to OFFSET, TOP, LIMIT and the page.
@@ -419,7 +472,7 @@ impl<'p> Sink<'p> {
         self.state.taken = self.state.taken.saturating_add(1);
         self.delivered_of_item += 1;
         self.page_rows += 1;
-        self.page_bytes += row.len();
+        self.page_bytes += row.len() + usize::from(self.page_rows > 1);
         self.counters.rows += 1;
         self.counters.row_bytes += row.len() as u64;
         self.rows.push(row);
@@ -436,7 +489,7 @@ impl<'p> Sink<'p> {
             if self.limit_reached() {
                 return Flow::Done;
             }
-            if self.page_full() {
+            if self.page_full() || self.is_too_long(&row) {
                 return Flow::PageFull;
             }
             let _ = self.deliver(row);
@@ -478,7 +531,7 @@ impl<'p> Sink<'p> {
             if self.limit_reached() {
                 break;
             }
-            if self.page_full() {
+            if self.page_full() || self.is_too_long(&entry.row) {
                 flow = Flow::PageFull;
                 break;
             }
@@ -510,12 +563,19 @@ impl<'p> Sink<'p> {
         let nothing = Value::Undefined;
         let outer = Frame::outermost(Binding::Value(&nothing));
         let mut rows = Vec::new();
+        let mut bytes = groups.memory();
         let mut sorter = Sorter::new(&program.order, u64::MAX, self.limits.memory);
         for (arrival, group) in groups.finish(grouping).enumerate() {
+            run.refill(self.limits.steps);
             let frame = outer.with(&group);
             let row = self.text(&frame, run);
             if let Some(error) = self.error.take() {
                 return Err(error);
+            }
+            bytes += row.as_ref().map_or(0, |row| row.len() + size_of_val(row));
+            run.wait(bytes);
+            if run.exhausted() {
+                return self.cut_off(run);
             }
             let Some(row) = row else { continue };
             if program.order.is_empty() {

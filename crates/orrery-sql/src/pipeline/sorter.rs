@@ -99,6 +99,11 @@ impl<'p> Sorter<'p> {
         Ok(())
     }
 
+    /// Bytes held, roughly.
+    pub(crate) fn memory(&self) -> usize {
+        self.bytes
+    }
+
     fn shrink(&mut self) {
         if self.entries.len() <= self.keep {
             return;

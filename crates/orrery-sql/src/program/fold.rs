@@ -7,6 +7,9 @@ use crate::functions::is_pure;
 use crate::pipeline::accumulator::size;
 use orrery_model::value::Value;
 
+/// Results of no more bytes are not counted: their expressions take as many.
+const SMALL: usize = 128;
+
 /// Replaces an expression over constants by its value.
 pub(super) fn fold(node: Node, run: &Run<'_>) -> Node {
     if !is_constant(&node) {
@@ -15,8 +18,13 @@ pub(super) fn fold(node: Node, run: &Run<'_>) -> Node {
     let nothing = Value::Undefined;
     let frame = Frame::outermost(Binding::Value(&nothing));
     let value = eval(&node, &frame, run).into_owned();
-    // A large result would be copied where its expression is small.
-    if size(&value) > 4 * MAX_TEXT {
+    // Many results that are large where their expressions are small stay unmade, and whatever was
+    // cut off by the budget is no result.
+    let bytes = size(&value);
+    if bytes > SMALL {
+        run.gather(bytes);
+    }
+    if run.exhausted() || bytes > 4 * MAX_TEXT {
         node
     } else {
         Node::Constant(value)

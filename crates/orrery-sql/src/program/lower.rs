@@ -6,15 +6,20 @@ mod select;
 
 use super::node::{Aggregate, Node, Select, SortKey};
 use super::{Program, reads};
+use crate::analysis;
 use crate::ast::{Count, CountValue, Expr, Query};
 use crate::environment::{Environment, Parameters};
 use crate::errors::SqlError;
 use crate::eval::{Run, Settings};
 use crate::filter;
+use crate::pipeline::accumulator::size;
 use orrery_model::value::Value;
+use std::cell::Cell;
 
 /// How deep expressions and subqueries may nest.
 const MAX_DEPTH: u32 = 400;
+/// Bytes that folded constants, and as many that copies of parameters may take.
+const FOLD_BYTES: usize = 16 << 20;
 /// Steps that folding constants may take.
 const FOLD_STEPS: u64 = 1_000_000;
 
@@ -36,6 +41,7 @@ struct Bound {
 /// While the projection of a grouped SELECT is lowered: what its rows saw.
 struct GroupScope {
     keys: Vec<Expr>,
+    shapes: analysis::Shapes,
     aggregates: Vec<Aggregate>,
     row_scope: Vec<Bound>,
     row_depth: u32,
@@ -54,6 +60,8 @@ struct Lowerer<'q> {
     nesting: u32,
     /// Inside the expression of a computed property.
     in_computed: bool,
+    /// Bytes of parameters' values in the program.
+    copied: Cell<usize>,
 }
 
 type Lowered<T> = Result<T, SqlError>;
@@ -96,6 +104,7 @@ pub(super) fn compile(
         filter::build::build(&select, &item_filter)
     };
     let order_paths = reads::order_paths(&order, lowerer.depth);
+    drop(lowerer);
     let order_paths = if ranking.is_some() || select.grouping.is_some() {
         None
     } else {
@@ -147,11 +156,12 @@ impl<'q> Lowerer<'q> {
         Self {
             parameters,
             environment,
-            run: Run::new(settings, FOLD_STEPS),
+            run: Run::new(settings, FOLD_STEPS, FOLD_BYTES),
             scope: Vec::new(),
             depth: 1,
             group: None,
             nesting: 0,
+            copied: Cell::new(0),
             in_computed: false,
         }
     }
@@ -183,12 +193,21 @@ impl Lowerer<'_> {
         self.depth += 1;
     }
 
+    /// A copy of a parameter's value.
     fn parameter(&self, name: &str) -> Lowered<Value<'static>> {
-        self.parameters.get(name).cloned().ok_or_else(|| {
-            SqlError::plain(format!(
+        let Some(value) = self.parameters.get(name) else {
+            return Err(SqlError::plain(format!(
                 "The query references the parameter '{name}', which the request does not give."
-            ))
-        })
+            )));
+        };
+        let copied = self.copied.get().saturating_add(size(value));
+        self.copied.set(copied);
+        if copied > FOLD_BYTES {
+            return Err(SqlError::plain(
+                crate::pipeline::ExecutionError::TooMuchMemory.to_string(),
+            ));
+        }
+        Ok(value.clone())
     }
 
     /// The operand of TOP, OFFSET or LIMIT.

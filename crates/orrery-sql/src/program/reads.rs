@@ -5,6 +5,7 @@ use crate::filter::IndexStep;
 use crate::pipeline::ranking::{Component, Ranking};
 use crate::signatures::BuiltIn;
 use orrery_model::json::PathTree;
+use std::collections::HashMap;
 
 /// Where the value of a binding lies in the item, when it does.
 pub(crate) type Origin = Option<Vec<IndexStep>>;
@@ -46,7 +47,14 @@ pub(crate) fn origin_of(source: &Source, origins: &[Origin]) -> Origin {
 struct Tree {
     all: bool,
     members: Vec<(String, Tree)>,
+    /// Where each name is, once there are many.
+    places: HashMap<String, usize>,
 }
+
+/// More members of an object are not read one by one.
+const MOST_NAMES: usize = 256;
+/// From so many members on they are looked up.
+const MANY: usize = 16;
 
 impl Tree {
     fn add(&mut self, path: &[IndexStep], whole: bool) {
@@ -56,21 +64,37 @@ impl Tree {
             let IndexStep::Member(name) = step else {
                 continue;
             };
-            let place = tree
-                .members
-                .iter()
-                .position(|(known, _)| known == name)
-                .unwrap_or_else(|| {
-                    tree.members.push((name.clone(), Self::default()));
-                    tree.members.len() - 1
-                });
+            let place = tree.place(name);
             tree = &mut tree.members[place].1;
         }
         tree.all |= whole;
     }
 
+    /// The place of a member, which is made if need be.
+    fn place(&mut self, name: &str) -> usize {
+        let known = if self.members.len() < MANY {
+            self.members.iter().position(|(known, _)| known == name)
+        } else {
+            self.places.get(name).copied()
+        };
+        known.unwrap_or_else(|| {
+            self.members.push((name.to_owned(), Self::default()));
+            let count = self.members.len();
+            if count == MANY {
+                let names = self.members.iter().enumerate();
+                self.places = names
+                    .map(|(place, (name, _))| (name.clone(), place))
+                    .collect();
+            } else if count > MANY {
+                self.places.insert(name.to_owned(), count - 1);
+            }
+            count - 1
+        })
+    }
+
     fn finish(self) -> PathTree {
-        if self.all {
+        // Of very many members each would be compared with all.
+        if self.all || self.members.len() > MOST_NAMES {
             return PathTree::All;
         }
         PathTree::Members(

@@ -44,14 +44,14 @@ pub fn literal(expr: &Expr, parameters: &Parameters) -> Option<Value<'static>> {
             ))
         }
         ExprKind::Object(members) => {
-            let mut object = Object::new();
+            let mut values = Vec::with_capacity(members.len());
             for (name, member) in members {
                 let member = literal(member, parameters)?;
                 if !member.is_undefined() {
-                    object.insert(name.clone(), member);
+                    values.push((name.clone().into(), member));
                 }
             }
-            Some(Value::Object(object))
+            Some(Value::Object(Object::from_members(values)))
         }
         _ => None,
     }

@@ -6,18 +6,11 @@ use orrery_model::partition_key::PartitionKey;
 use orrery_model::value::Value;
 
 use crate::hybrid_row::{OperationRow, RecordReader};
-use crate::request::{json_body, parse_indexing_directive};
+use crate::request::parse_indexing_directive;
 use crate::respond::errors::GatewayError;
 
 /// Number of the resource type item in HybridRow.
 const RESOURCE_TYPE_DOCUMENT: i32 = 2;
-
-/// An operation, and what its result may leave out.
-#[derive(Debug)]
-pub(super) struct Decoded {
-    pub(super) operation: BatchOperation,
-    pub(super) minimal_return: bool,
-}
 
 /// The parts of an operation, whichever form they came in.
 #[derive(Default)]
@@ -33,7 +26,7 @@ struct Parts<'a> {
 }
 
 impl Parts<'_> {
-    fn finish(self, at: usize) -> Result<Decoded, GatewayError> {
+    fn finish(self, at: usize) -> Result<BatchOperation, GatewayError> {
         let id = || {
             self.id
                 .map(str::to_owned)
@@ -64,17 +57,15 @@ impl Parts<'_> {
             Some(text) => parse_indexing_directive(text)
                 .ok_or_else(|| invalid(at, "its indexingDirective is unknown"))?,
         };
-        Ok(Decoded {
-            operation: BatchOperation {
-                kind,
-                key: self.partition_key,
-                conditions: Conditions {
-                    if_match: self.if_match.map(str::to_owned),
-                    if_none_match: self.if_none_match.map(str::to_owned),
-                },
-                indexing,
+        Ok(BatchOperation {
+            kind,
+            key: self.partition_key,
+            conditions: Conditions {
+                if_match: self.if_match.map(str::to_owned),
+                if_none_match: self.if_none_match.map(str::to_owned),
             },
-            minimal_return: self.minimal_return,
+            indexing,
+            minimal: self.minimal_return,
         })
     }
 }
@@ -84,8 +75,10 @@ fn invalid(at: usize, what: &str) -> GatewayError {
 }
 
 /// The JSON form: an array of operations.
-pub(super) fn json(body: &[u8]) -> Result<Vec<Decoded>, GatewayError> {
-    let value = json_body(body)?;
+pub(super) fn json(body: &[u8]) -> Result<Vec<BatchOperation>, GatewayError> {
+    // An item lies in its operation, and that in the list.
+    let value =
+        json::parse_wrapped(body, 2).map_err(|error| GatewayError::Body(error.to_string()))?;
     let list = value
         .as_array()
         .ok_or_else(|| GatewayError::Body("A batch is a JSON array of operations.".to_owned()))?;
@@ -95,7 +88,7 @@ pub(super) fn json(body: &[u8]) -> Result<Vec<Decoded>, GatewayError> {
         .collect()
 }
 
-fn json_operation(at: usize, operation: &Value<'_>) -> Result<Decoded, GatewayError> {
+fn json_operation(at: usize, operation: &Value<'_>) -> Result<BatchOperation, GatewayError> {
     let text = |name: &str| match operation.member(name) {
         Value::Undefined | Value::Null => Ok(None),
         value => match value.as_str() {
@@ -141,7 +134,7 @@ fn json_key(key: &Value<'_>) -> Option<PartitionKey> {
 }
 
 /// The binary form.
-pub(super) fn hybrid_row(body: &[u8]) -> Result<Vec<Decoded>, GatewayError> {
+pub(super) fn hybrid_row(body: &[u8]) -> Result<Vec<BatchOperation>, GatewayError> {
     let wrong = |error: &dyn std::fmt::Display| {
         GatewayError::Body(format!("The binary batch is invalid: {error}."))
     };
@@ -156,7 +149,7 @@ pub(super) fn hybrid_row(body: &[u8]) -> Result<Vec<Decoded>, GatewayError> {
         .collect()
 }
 
-fn row_operation(at: usize, row: &OperationRow<'_>) -> Result<Decoded, GatewayError> {
+fn row_operation(at: usize, row: &OperationRow<'_>) -> Result<BatchOperation, GatewayError> {
     if row.resource_type != RESOURCE_TYPE_DOCUMENT {
         return Err(invalid(at, "only items can be in a batch"));
     }

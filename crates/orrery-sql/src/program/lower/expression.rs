@@ -1,7 +1,6 @@
 //! Expressions.
 
 use super::{Lowered, Lowerer, Place};
-use crate::analysis;
 use crate::ast::{BinaryOp, Expr, ExprKind, Ident, Projection as AstProjection};
 use crate::environment::DistanceFunction;
 use crate::errors::SqlError;
@@ -32,7 +31,7 @@ fn chain(expr: &Expr, operator: BinaryOp) -> Vec<&Expr> {
 impl Lowerer<'_> {
     pub(super) fn expression(&mut self, expr: &Expr) -> Lowered<Node> {
         if let Some(group) = &self.group
-            && let Some(place) = group.keys.iter().position(|key| analysis::same(key, expr))
+            && let Some(place) = group.shapes.find(&group.keys, expr)
         {
             return Ok(Node::Path(
                 self.outwards(group.level),

@@ -8,6 +8,7 @@ use crate::errors::SqlError;
 use crate::program::fold;
 use crate::program::names;
 use crate::program::node::{Grouping, Node, Projection, Select, SortKey, Source, Step};
+use std::collections::HashSet;
 
 /// The operands of nested ANDs, in order, without recursion: generated queries chain thousands.
 fn conjuncts(filter: &Expr) -> Vec<&Expr> {
@@ -205,6 +206,7 @@ impl Lowerer<'_> {
         let row_depth = std::mem::replace(&mut self.depth, outer_depth + 1);
         let scope = GroupScope {
             keys: query.group_by.clone(),
+            shapes: analysis::Shapes::of(&query.group_by),
             aggregates: Vec::new(),
             row_scope,
             row_depth,
@@ -258,11 +260,9 @@ impl Lowerer<'_> {
                         }
                     };
                     let node = self.expression(&item.expr)?;
-                    // Members of an object are unique: the last one of a name counts.
-                    members.retain(|(known, _)| *known != name);
                     members.push((name, node));
                 }
-                Ok(Projection::List(members))
+                Ok(Projection::List(last_of_each(members)))
             }
         }
     }
@@ -289,4 +289,17 @@ impl Lowerer<'_> {
             }
         })
     }
+}
+
+/// Members of an object are unique: the last one of a name counts.
+fn last_of_each(mut members: Vec<(String, Node)>) -> Vec<(String, Node)> {
+    let mut seen = HashSet::new();
+    let mut is_last: Vec<bool> = members
+        .iter()
+        .rev()
+        .map(|(name, _)| seen.insert(name.as_str()))
+        .collect();
+    drop(seen);
+    members.retain(|_| is_last.pop().unwrap_or(true));
+    members
 }
