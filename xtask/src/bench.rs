@@ -1,6 +1,8 @@
 //! Benches: builds the release binary and lets it measure itself beside floors. The measuring is
 //! in the binary (`orrery bench`, hidden), because it needs its client, load generator and store.
 
+pub mod queries;
+
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;

@@ -20,22 +20,33 @@ const PYTHON_PACKAGES: [&str; 5] = [
     "pytest-timeout==2.4.0",
 ];
 
+const BENCH_PACKAGES: [&str; 2] = ["duckdb==2.0.1", "psycopg[binary]==3.3.9"];
+
 const NODE_PACKAGES: [&str; 1] = ["@azure/cosmos@4.10.1"];
 
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// The interpreter of an environment that holds the Python SDK and pytest.
 pub fn python() -> Result<PathBuf> {
-    let folder = paths::installed("python")?;
+    environment("python", &PYTHON_PACKAGES)
+}
+
+/// The interpreter of an environment that holds the clients of the databases beside us.
+pub fn bench_python() -> Result<PathBuf> {
+    environment("query-bench", &BENCH_PACKAGES)
+}
+
+fn environment(name: &str, packages: &[&str]) -> Result<PathBuf> {
+    let folder = paths::installed(name)?;
     let python = folder.join("bin").join("python");
-    let wanted = PYTHON_PACKAGES.join("\n");
+    let wanted = packages.join("\n");
     if is_done(&folder, &wanted) && python.exists() {
         return Ok(python);
     }
     let system = ["python3", "python"]
         .into_iter()
         .find(|name| Command::new(name).arg("--version").output().is_ok())
-        .context("the SDK tests need Python 3.9 or later on the PATH")?;
+        .context("the SDK tests and the query bench need Python 3.9 or later on the PATH")?;
     process::run(
         Command::new(system)
             .args(["-m", "venv", "--clear"])
@@ -52,7 +63,7 @@ pub fn python() -> Result<PathBuf> {
                 "--quiet",
                 "--disable-pip-version-check",
             ])
-            .args(PYTHON_PACKAGES),
+            .args(packages),
         LIMIT,
     )?;
     mark_done(&folder, &wanted)?;

@@ -66,6 +66,10 @@ Developer commands of OrreryDB.
               [--json FILE]          the figures as JSON too
               [--only TEXT]          writes, import, scan, point or start
               [--file FILE --partition-key /PATH,...]  import this file, not generated items
+  cargo xtask bench --queries        queries beside PostgreSQL, SQLite and DuckDB
+              [--quick]              a tenth of the generated items
+              [--json FILE]          the figures as JSON too
+              [--binary FILE]        with this binary, nothing is built
 
   cargo xtask flights                336,776 real items imported, read back and compared (minutes)
 
@@ -100,6 +104,15 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
         Some("golden") => run_golden(arguments),
         Some("conformance") => run_conformance(arguments),
         Some("crash") => run_crash(arguments),
+        Some("bench") if arguments.switch("--queries") => {
+            let options = bench::queries::Options {
+                quick: arguments.switch("--quick"),
+                json: arguments.value("--json")?.map(PathBuf::from),
+                binary: Binary::of(&mut arguments)?,
+            };
+            arguments.finish()?;
+            bench::queries::run(&options)
+        }
         Some("bench") => {
             let options = bench::Options {
                 quick: arguments.switch("--quick"),

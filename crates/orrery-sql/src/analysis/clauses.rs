@@ -77,7 +77,8 @@ pub(super) fn order_error(text: &str, query: &Query) -> Option<SqlError> {
     for key in &order_by.keys {
         if is_score(&key.expr) {
             if is_vector_distance(&key.expr) && key.descending.is_some() && !is_component(query) {
-                return Some(direction_error());
+                let message = "Specifying a sorting order (ASC or DESC) with VectorDistance function is not supported.";
+                return Some(SqlError::plain(message));
             }
             continue;
         }
