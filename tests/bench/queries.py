@@ -78,7 +78,7 @@ class Orrery:
 
     def __init__(self, binary, folder):
         self.binary, self.folder = binary, folder
-        command = [binary, "serve", "--port", "0", "--health-port", "0", "--data", folder]
+        command = [binary, "serve", "--port", "0", "--health-port", "0", "--data", folder, "--cache", "1024"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         for line in self.process.stdout:
             if line.startswith("Now listening on: "):

@@ -67,15 +67,19 @@ pub enum Opened {
 
 /// Opens a data folder, or finds the server that holds it.
 pub fn open_or_find(folder: &Path, durability: Durability) -> Result<Opened> {
-    match open_store(folder, durability)? {
+    let options = Options {
+        durability,
+        ..Options::default()
+    };
+    match open_store(folder, options)? {
         Ok(store) => Ok(Opened::Ours(store)),
         Err(locked) => server_of(folder)?.map(Opened::Served).context(locked),
     }
 }
 
 /// Opens a data folder for serving it.
-pub fn open(folder: &Path, durability: Durability) -> Result<Arc<dyn Store>> {
-    open_store(folder, durability)?.map_err(|locked| match note_in(folder) {
+pub fn open(folder: &Path, options: Options) -> Result<Arc<dyn Store>> {
+    open_store(folder, options)?.map_err(|locked| match note_in(folder) {
         Some(note) => anyhow::anyhow!(
             "{locked} (process {} serves it at {})",
             note.pid,
@@ -86,17 +90,13 @@ pub fn open(folder: &Path, durability: Durability) -> Result<Arc<dyn Store>> {
 }
 
 /// Opens the store; the inner error is that another process holds the folder.
-fn open_store(folder: &Path, durability: Durability) -> Result<Result<Arc<dyn Store>, String>> {
+fn open_store(folder: &Path, options: Options) -> Result<Result<Arc<dyn Store>, String>> {
     if folder.exists() && !folder.is_dir() {
         bail!(
             "{} is a file, not a folder; name another with --data",
             folder.display()
         );
     }
-    let options = Options {
-        durability,
-        ..Options::default()
-    };
     match FjallStore::open(folder, options) {
         Ok(store) => Ok(Ok(Arc::new(store))),
         Err(error @ StoreError::Locked { .. }) => Ok(Err(error.to_string())),

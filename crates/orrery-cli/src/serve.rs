@@ -14,7 +14,7 @@ use orrery_gateway::auth::{Key, Keys};
 use orrery_gateway::config::GatewayConfig;
 use orrery_gateway::server::{BindError, Certificate, Health, Readiness, Server, ServerConfig};
 use orrery_model::limits::{Limits, Scale};
-use orrery_storage::{Durability, MemoryStore, Store};
+use orrery_storage::{Durability, MemoryStore, Options, Store};
 use tokio::sync::watch;
 
 use crate::config::{self, HealthPort, Place, ServeConfig};
@@ -69,6 +69,9 @@ pub struct ServeArgs {
     /// When a write is acknowledged.
     #[arg(long, value_enum, default_value = "strict")]
     pub durability: DurabilityArg,
+    /// Memory for what was read from the data folder, in MiB: filled as queries read.
+    #[arg(long, default_value_t = 128, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub cache: u64,
     /// Master key; the published emulator key by default.
     #[arg(long, value_name = "BASE64", conflicts_with = "key_file")]
     pub key: Option<String>,
@@ -117,7 +120,12 @@ pub fn run(args: &ServeArgs) -> Result<ExitCode> {
         Place::Folder(folder) => {
             // A new folder has nothing to recover.
             let _patience = folder.exists().then(|| recovery_notice(folder));
-            data_folder::open(folder, durability)?
+            let options = Options {
+                durability,
+                cache_bytes: args.cache << 20,
+                ..Options::default()
+            };
+            data_folder::open(folder, options)?
         }
         Place::Memory => Arc::new(MemoryStore::new()),
     };
