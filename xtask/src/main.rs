@@ -8,6 +8,7 @@ mod cases;
 mod check;
 mod conformance;
 mod crash;
+mod differential;
 mod flights;
 mod fuzz;
 mod golden;
@@ -73,6 +74,10 @@ Developer commands of OrreryDB.
 
   cargo xtask flights                336,776 real items imported, read back and compared (minutes)
 
+  cargo xtask differential           random queries with the index and without, release build
+              [--queries N]          how many (default 100000)
+              [--seed N]             repeat a run
+
   cargo xtask fuzz [TARGET]          fuzz targets; needs the nightly compiler
               [--minutes N]          for each target (default 5)
 ";
@@ -129,6 +134,14 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
         Some("flights") => {
             arguments.finish()?;
             flights::run()
+        }
+        Some("differential") => {
+            let options = differential::Options {
+                queries: arguments.number("--queries")?.unwrap_or(100_000),
+                seed: arguments.number("--seed")?.unwrap_or_else(seed),
+            };
+            arguments.finish()?;
+            differential::run(&options)
         }
         Some("fuzz") => {
             let options = fuzz::Options {

@@ -106,7 +106,11 @@ const PATHS: [&str; 7] = [
 ];
 
 fn path(dice: &TestEntropy) -> &'static str {
-    PATHS[dice.below(PATHS.len() as u64) as usize]
+    one_of(dice, &PATHS)
+}
+
+fn one_of<'l>(dice: &TestEntropy, list: &[&'l str]) -> &'l str {
+    list[dice.below(list.len() as u64) as usize]
 }
 
 fn constant(dice: &TestEntropy) -> String {
@@ -116,46 +120,51 @@ fn constant(dice: &TestEntropy) -> String {
     }
 }
 
+/// A constant to compare a path with: mostly such as are found there.
+fn constant_at(dice: &TestEntropy, path: &str) -> String {
+    match (dice.below(3), path) {
+        (0, _) => constant(dice),
+        (_, "c.n") => dice.below(9).to_string(),
+        (_, "c.id") => format!("\"{}\"", dice.below(300)),
+        (_, "c.s") => text(dice),
+        _ => scalar(dice),
+    }
+}
+
+fn list(dice: &TestEntropy, path: &str) -> String {
+    let list: Vec<String> = (0..=dice.below(4))
+        .map(|_| constant_at(dice, path))
+        .collect();
+    list.join(", ")
+}
+
 /// A condition.
 pub fn condition(dice: &TestEntropy, depth: u64) -> String {
     let part = |dice: &TestEntropy| condition(dice, depth.saturating_sub(1));
-    match dice.below(if depth == 0 { 11 } else { 15 }) {
-        0 | 1 => format!("{} = {}", path(dice), constant(dice)),
+    match dice.below(if depth == 0 { 15 } else { 21 }) {
+        0 | 1 => {
+            let path = path(dice);
+            format!("{path} = {}", constant_at(dice, path))
+        }
         2 => {
-            let list: Vec<String> = (0..=dice.below(4)).map(|_| constant(dice)).collect();
-            format!("{} IN ({})", path(dice), list.join(", "))
+            let path = path(dice);
+            let word = one_of(dice, &["IN", "IN", "NOT IN"]);
+            format!("{path} {word} ({})", list(dice, path))
         }
         3 | 4 => {
-            let signs = ["<", "<=", ">", ">=", "!="];
-            let sign = signs[dice.below(5) as usize];
-            format!("{} {sign} {}", path(dice), constant(dice))
+            let path = path(dice);
+            let sign = one_of(dice, &["<", "<=", ">", ">=", "!="]);
+            format!("{path} {sign} {}", constant_at(dice, path))
         }
-        5 => format!(
-            "({} BETWEEN {} AND {})",
-            path(dice),
-            scalar(dice),
-            scalar(dice)
-        ),
-        6 => {
-            let flags = ["", ", true", ", false"];
-            format!(
-                "STARTSWITH({}, {}{})",
-                path(dice),
-                text(dice),
-                flags[dice.below(3) as usize]
-            )
+        5 => {
+            let path = path(dice);
+            let (low, high) = (constant_at(dice, path), constant_at(dice, path));
+            let word = one_of(dice, &["BETWEEN", "BETWEEN", "NOT BETWEEN"]);
+            format!("({path} {word} {low} AND {high})")
         }
-        7 => {
-            let words = ["x", "\u{e9}", "w", "ab", ""];
-            let function = ["CONTAINS", "ENDSWITH"][dice.below(2) as usize];
-            format!(
-                "{function}({}, \"{}\")",
-                path(dice),
-                words[dice.below(5) as usize]
-            )
-        }
-        8 => format!("ARRAY_CONTAINS(c.tags, {})", constant(dice)),
-        9 => {
+        6 => text_condition(dice),
+        7 => list_condition(dice),
+        8 => {
             let functions = [
                 "IS_DEFINED",
                 "IS_NULL",
@@ -163,16 +172,76 @@ pub fn condition(dice: &TestEntropy, depth: u64) -> String {
                 "IS_ARRAY",
                 "IS_NUMBER",
                 "IS_BOOL",
+                "IS_OBJECT",
+                "IS_PRIMITIVE",
             ];
-            format!("{}({})", functions[dice.below(6) as usize], path(dice))
+            format!("{}({})", one_of(dice, &functions), path(dice))
         }
-        10 => format!(
+        9 => format!(
             "EXISTS(SELECT VALUE t FROM t IN c.tags WHERE t = {})",
             scalar(dice)
         ),
-        11 | 12 => format!("({} AND {})", part(dice), part(dice)),
-        13 => format!("({} OR {})", part(dice), part(dice)),
+        10 => format!(
+            "EXISTS(SELECT VALUE y FROM y IN c.o.y WHERE y.z {} {})",
+            one_of(dice, &["=", ">", "!="]),
+            scalar(dice)
+        ),
+        11 => format!(
+            "{} {} {}",
+            path(dice),
+            one_of(dice, &["=", "<", "!="]),
+            path(dice)
+        ),
+        12 => format!(
+            "(c.n + {} > {} OR c.n % 2 = 0)",
+            dice.below(3),
+            dice.below(9)
+        ),
+        13 => format!("({} ?? {}) = {}", path(dice), scalar(dice), scalar(dice)),
+        14 => format!(
+            "(c.n = {} AND c.s {} {})",
+            dice.below(9),
+            one_of(dice, &["=", ">", "<"]),
+            text(dice)
+        ),
+        15..=17 => format!("({} AND {})", part(dice), part(dice)),
+        18 | 19 => format!("({} OR {})", part(dice), part(dice)),
         _ => format!("NOT ({})", part(dice)),
+    }
+}
+
+fn text_condition(dice: &TestEntropy) -> String {
+    let path = path(dice);
+    let words = ["x", "\u{e9}", "w", "ab", "", "xx", "W1"];
+    let word = one_of(dice, &words);
+    let flag = one_of(dice, &["", ", true", ", false"]);
+    match dice.below(6) {
+        0 | 1 => format!("STARTSWITH({path}, {}{flag})", text(dice)),
+        2 => format!("STARTSWITH({path}, \"{word}\"{flag})"),
+        3 => {
+            let function = one_of(dice, &["CONTAINS", "ENDSWITH", "STRINGEQUALS"]);
+            format!("{function}({path}, \"{word}\"{flag})")
+        }
+        4 => {
+            let pattern = one_of(dice, &["x%", "%a", "w_", "%x%", "w1", "_%b", "%"]);
+            let not = one_of(dice, &["", "", "NOT "]);
+            format!("{path} {not}LIKE \"{pattern}\"")
+        }
+        _ => format!("REGEXMATCH({path}, \"^w[0-2]\")"),
+    }
+}
+
+fn list_condition(dice: &TestEntropy) -> String {
+    match dice.below(4) {
+        0 | 1 => format!("ARRAY_CONTAINS(c.tags, {})", constant(dice)),
+        2 => {
+            let function = one_of(dice, &["ARRAY_CONTAINS_ANY", "ARRAY_CONTAINS_ALL"]);
+            format!("{function}(c.tags, {})", list(dice, "c.tags"))
+        }
+        _ => {
+            let path = path(dice);
+            format!("ARRAY_CONTAINS([{}], {path})", list(dice, path))
+        }
     }
 }
 
@@ -205,48 +274,79 @@ const ORDERS: [&str; 16] = [
 pub fn plain(dice: &TestEntropy) -> String {
     let projections = [
         "SELECT * FROM c",
+        "SELECT * FROM c",
         "SELECT VALUE c.id FROM c",
         "SELECT c.id, c.a AS b, c.o.x FROM c",
         "SELECT VALUE t FROM c JOIN t IN c.tags",
         "SELECT c.id, t FROM c JOIN t IN c.tags",
+        "SELECT c.id, y.z FROM c JOIN y IN c.o.y",
+        "SELECT c.id, ARRAY_LENGTH(c.tags) AS l, (SELECT VALUE COUNT(1) FROM t IN c.tags) AS k FROM c",
     ];
-    let mut text = projections[dice.below(5) as usize].to_owned();
-    if dice.below(4) > 0 {
+    let mut text = one_of(dice, &projections).to_owned();
+    if dice.below(5) > 0 {
         text = format!("{text} WHERE {}", condition(dice, 2));
     }
     text
 }
 
+fn filtered(dice: &TestEntropy, select: &str) -> String {
+    match dice.below(3) {
+        0 => format!("{select} FROM c"),
+        1 => format!("{select} FROM c WHERE {}", condition(dice, 0)),
+        _ => format!("{select} FROM c WHERE {}", condition(dice, 2)),
+    }
+}
+
 /// A query that one range answers by itself.
 pub fn any(dice: &TestEntropy) -> String {
-    let mut text = plain(dice);
-    match dice.below(8) {
+    let text = match dice.below(10) {
         0 => {
-            let what = ["VALUE c.n", "VALUE c.a", "c.n, c.tags"][dice.below(3) as usize];
-            text = text.replacen("SELECT * FROM", &format!("SELECT DISTINCT {what} FROM"), 1);
+            let what = ["VALUE c.n", "VALUE c.a", "c.n, c.tags", "VALUE c.o", "c.s"];
+            filtered(dice, &format!("SELECT DISTINCT {}", one_of(dice, &what)))
         }
         1 => {
+            let (what, order) = [
+                ("VALUE c.n", "c.n"),
+                ("VALUE c.a", "c.a DESC"),
+                ("c.n, c.s", "c.n DESC, c.s"),
+                ("c.o.x", "c.o.x"),
+            ][dice.below(4) as usize];
+            let text = filtered(dice, &format!("SELECT DISTINCT {what}"));
+            format!("{text} ORDER BY {order}")
+        }
+        2 => {
             let what = [
                 "COUNT(1) AS n, SUM(c.n) AS s, MIN(c.s) AS lo, MAX(c.o.x) AS hi, AVG(c.n) AS m",
                 "VALUE COUNT(1)",
+                "VALUE COUNT(1)",
                 "VALUE COUNT(c.a)",
+                "VALUE MIN(c.n)",
+                "VALUE MAX(c.s)",
+                "VALUE MAX(c.a)",
+                "VALUE MIN(c.o.x)",
+                "MIN(c.id) AS a, MAX(c.id) AS b",
                 "VALUE [{\"item\": COUNT(1)}]",
+                "VALUE [{\"item\": MAX(c.n), \"item2\": {\"max\": MAX(c.n), \"count\": COUNT(c.n)}}]",
+            ];
+            filtered(dice, &format!("SELECT {}", one_of(dice, &what)))
+        }
+        3 => {
+            let (what, keys) = [
+                ("c.n, COUNT(1) AS m, MIN(c.id) AS i", "c.n"),
+                ("c.a, c.n, SUM(c.n) AS s", "c.a, c.n"),
+                ("VALUE COUNT(1)", "c.o.x"),
+                ("c.s, AVG(c.n) AS m, MAX(c.a) AS x", "c.s"),
             ][dice.below(4) as usize];
-            if dice.below(2) == 0 {
-                text = format!("SELECT {what} FROM c");
+            let text = filtered(dice, &format!("SELECT {what}"));
+            match dice.below(3) {
+                0 => format!("{text} GROUP BY {keys} ORDER BY {keys}"),
+                1 => format!("{text} GROUP BY {keys} ORDER BY {keys} DESC"),
+                _ => format!("{text} GROUP BY {keys}"),
             }
-            text = text.replacen("SELECT * FROM", &format!("SELECT {what} FROM"), 1);
         }
-        2 if text.starts_with("SELECT * FROM c") => {
-            text = text.replacen("SELECT *", "SELECT c.n, COUNT(1) AS m, MIN(c.id) AS i", 1);
-            text.push_str(" GROUP BY c.n");
-        }
-        3..=6 => {
-            let order = ORDERS[dice.below(ORDERS.len() as u64) as usize];
-            text = format!("{text} ORDER BY {order}");
-        }
-        _ => {}
-    }
+        4..=7 => format!("{} ORDER BY {}", plain(dice), one_of(dice, &ORDERS)),
+        _ => plain(dice),
+    };
     match dice.below(4) {
         0 => {
             let top = format!("TOP {}", dice.below(40));
