@@ -12,6 +12,7 @@
 mod access;
 mod docid_stream;
 mod docids;
+mod index_only;
 mod metrics;
 mod missing;
 mod page;

@@ -82,9 +82,11 @@ pub enum TextScan {
 
 pub(crate) mod build;
 mod composites;
+mod exact;
 mod uses;
 
 pub use composites::{Composable, Key, Served, steps};
+pub use exact::IndexAggregate;
 pub use uses::PathUse;
 
 impl IndexFilter {
@@ -151,14 +153,6 @@ fn join_range(
             ) => own.type_rank() == other.type_rank(),
             _ => false,
         };
-        if matches!(
-            (&*own_high, &low),
-            (Bound::Unbounded, Bound::Included(_) | Bound::Excluded(_))
-        ) && matches!(high, Bound::Unbounded)
-        {
-            // Two lower bounds: either is right.
-            return;
-        }
         match (&*own_low, &*own_high, &low, &high) {
             (_, Bound::Unbounded, Bound::Unbounded, _) if same_type(own_low, &high) => {
                 *own_high = high;

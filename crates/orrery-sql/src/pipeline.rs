@@ -28,6 +28,15 @@ use std::ops::ControlFlow;
 /// Paths that are read one by one from the text; more are read in one pass.
 const LAZY_READS: usize = 2;
 
+/// What an index says of an aggregate.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Folded {
+    /// So many rows count.
+    Count(u64),
+    /// The best of all values; undefined where there is none. An array or object stands for any.
+    Best(Value<'static>),
+}
+
 /// Appends the system properties of an item to text.
 pub type SystemText<'a> = &'a dyn Fn(&mut Vec<u8>);
 
@@ -235,11 +244,11 @@ impl<'p> Pipeline<'p> {
         self.passes(item)
     }
 
-    /// Takes so many items at once, for a program that only counts them
-    /// ([`Program::counts_items`]).
-    pub fn count_items(&mut self, items: u64) {
+    /// Takes what an index answers of each aggregate in place of all items
+    /// ([`Program::index_aggregates`]).
+    pub fn fold(&mut self, answers: &[Folded]) {
         if let Stage::Group(_, groups) = &mut self.sink.stage {
-            groups.count(items);
+            groups.fold(answers);
         }
     }
 

@@ -90,24 +90,6 @@ impl Program {
         self.select.grouping.is_some()
     }
 
-    /// True when all that it asks of the items is how many there are.
-    pub fn counts_items(&self) -> bool {
-        let counts = |aggregate: &node::Aggregate| {
-            let argument = aggregate.argument.constant();
-            aggregate.kind == crate::pipeline::accumulator::AggregateKind::Count
-                && argument.is_some_and(|value| !value.is_undefined())
-        };
-        let grouping = self.select.grouping.as_ref();
-        self.has_from
-            && self.ranking.is_none()
-            && self.item_filter.is_empty()
-            && self.select.filter.is_empty()
-            && self.select.sources.is_empty()
-            && grouping.is_some_and(|grouping| {
-                grouping.keys.is_empty() && grouping.aggregates.iter().all(counts)
-            })
-    }
-
     /// True for SELECT DISTINCT.
     pub fn is_distinct(&self) -> bool {
         self.select.distinct

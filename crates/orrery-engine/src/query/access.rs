@@ -4,16 +4,17 @@ use orrery_model::charge::QueryCost;
 use orrery_model::container::CompositePath;
 use orrery_model::index::{Composite, PathHash};
 use orrery_model::value::Value;
-use orrery_sql::filter::{IndexFilter, IndexStep, IndexTest, steps};
+use orrery_sql::filter::{Composable, IndexFilter, IndexStep, IndexTest, steps};
+use orrery_sql::pipeline::Folded;
 use orrery_storage::Scan;
 
 use super::docid_stream::{DocIdStream, Span};
 use super::docids::DocIds;
+use super::index_only;
 use super::metrics::AccessKind;
 use super::page::PageRun;
 use super::seek::{self, KeyRange, Seeker};
-use super::walk::{Layout, OrderedWalk};
-use crate::container::ContainerState;
+use super::walk::{CompositePart, Layout, OrderedWalk};
 use crate::error::Error;
 use crate::layout::{keys, term};
 use crate::partition::PartitionSnapshot;
@@ -34,8 +35,8 @@ pub enum Access {
     Chosen(DocIdStream),
     /// In the order of an index.
     Ordered(OrderedWalk),
-    /// Nothing need be read: so many items count.
-    Counted(u64),
+    /// No item need be read: what the index says of each aggregate.
+    Folded(Vec<Folded>),
 }
 
 impl Access {
@@ -45,7 +46,7 @@ impl Access {
             Self::Scan => AccessKind::Scan,
             Self::Chosen(_) => AccessKind::Chosen,
             Self::Ordered(_) => AccessKind::Ordered,
-            Self::Counted(_) => AccessKind::Counted,
+            Self::Folded(_) => AccessKind::Counted,
         }
     }
 }
@@ -61,7 +62,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    fn found(access: Access, seeks: u64) -> Self {
+    pub(super) fn found(access: Access, seeks: u64) -> Self {
         let cost = QueryCost {
             seeks,
             ..QueryCost::default()
@@ -82,10 +83,9 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
         return Ok(Choice::found(Access::Chosen(nothing), 1));
     }
     let counters = snapshot.counters()?;
-    if let Some(items) = counted(run, snapshot, counters.items)? {
-        // Nothing is loaded, but the service counts entries (request units: section 4.2).
-        let mut choice = Choice::found(Access::Counted(items), 1);
-        choice.cost.entries_scanned = items;
+    // Items without entries, or a definition that changed under our hands: only a scan is right.
+    let usable = counters.unindexed == 0 && run.is_current();
+    if let Some(choice) = index_only::choose(run, snapshot, &counters, usable)? {
         return Ok(choice);
     }
     if let Some(found) = by_id(run, snapshot)? {
@@ -101,8 +101,6 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
         choice.narrowed = false;
         return Ok(choice);
     }
-    // Items without entries, or a definition that changed under our hands: only a scan is right.
-    let usable = counters.unindexed == 0 && run.is_current();
     let walk = if usable && program.is_ordered() {
         ordered_walk(run)
     } else {
@@ -118,6 +116,7 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
             Some(_) => few,
             None => (in_partition / 8).max(few),
         },
+        is_exact: false,
         cost: QueryCost::default(),
     };
     let found = match (&walk, usable) {
@@ -207,7 +206,10 @@ fn pinned_id(filter: &IndexFilter) -> Option<&str> {
 
 /// The items of the wanted part of the key space; `None` when that is the whole partition, or
 /// too much of it for a list.
-fn of_keys(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<DocIdStream>, Error> {
+pub(super) fn of_keys(
+    run: &PageRun<'_>,
+    snapshot: &PartitionSnapshot,
+) -> Result<Option<DocIdStream>, Error> {
     let definition = run.state.key_definition();
     if run.wanted.is_empty() {
         return Ok(None);
@@ -244,52 +246,30 @@ fn of_keys(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Option<Doc
     Ok(Some(DocIdStream::List(DocIds::new(found))))
 }
 
-/// How many items the query covers, when that is all that it asks: the key entries of its part of
-/// the key space are as many.
-fn counted(
-    run: &PageRun<'_>,
-    snapshot: &PartitionSnapshot,
-    in_partition: u64,
-) -> Result<Option<u64>, Error> {
-    // Expired items still have their entries, and the short hash of the first version may give
-    // two keys one place.
-    let is_exact = run.keys.is_empty() || run.state.key_definition().version() >= 2;
-    if !run.prepared.program.counts_items() || run.state.default_ttl().is_some() || !is_exact {
-        return Ok(None);
-    }
-    if run.wanted.is_empty() {
-        return Ok(Some(in_partition));
-    }
-    let mut items = 0;
-    for range in &run.wanted {
-        let (from, to) = keys::key_span(range);
-        let mut scan = Scan::range(from, Some(to)).max_rows(CHUNK);
-        loop {
-            let page = snapshot.reader().scan(&scan)?;
-            items += page.rows.len() as u64;
-            match page.resume {
-                Some(key) => scan.resume = Some(key.to_vec()),
-                None => break,
-            }
-        }
-    }
-    Ok(Some(items))
-}
-
 /// The walk that gives the rows in the order of ORDER BY, if an index does, and what WHERE says
 /// beyond the entries that it passes.
 fn ordered_walk(run: &PageRun<'_>) -> Option<(OrderedWalk, IndexFilter)> {
     let program = &run.prepared.program;
     let order = program.order_keys()?;
-    if let [(path, descending)] = order {
+    let filter = program.filter();
+    let composable = Composable::new(filter, order);
+    let composites = run.state.composites();
+    let served = composites.filter_map(|own| Some((own, composable.served_by(own)?)));
+    // The more values are fixed, the fewer entries are passed.
+    let best = served.max_by_key(|(_, served)| served.values.len());
+    if let [(path, descending)] = order
+        && best
+            .as_ref()
+            .is_none_or(|(_, served)| served.values.is_empty())
+    {
         let steps = steps(path);
         let coverage = run.state.coverage(&steps);
         if path.is_empty() || path.contains(&IndexStep::AnyElement) || !coverage.scalars {
             return None;
         }
         let prefix = term::path_prefix(PathHash::of(&steps));
-        let (range, rest) = narrowed(program.filter(), path, &prefix);
-        let is_defined = range.is_some() || implies_defined(program.filter(), path);
+        let (range, rest) = narrowed(filter, path, &prefix);
+        let is_defined = range.is_some() || implies_defined(filter, path);
         let layout = Layout::Single {
             path: steps,
             nodes: coverage.nodes,
@@ -301,13 +281,28 @@ fn ordered_walk(run: &PageRun<'_>) -> Option<(OrderedWalk, IndexFilter)> {
         }
         return Some((walk, rest));
     }
-    let (composite, flipped) = composite_for(run.state, order)?;
-    let descending = composite.paths.iter().map(|path| path.descending);
+    let (composite, served) = best?;
+    let prefix = seek::composite_prefix(composite, &served.values);
+    let rest = composite.paths.get(served.values.len()..)?;
+    let parts = rest.iter().map(|own| {
+        let is_own = |(path, _): &(Vec<IndexStep>, bool)| own.path.steps() == steps(path);
+        Some(CompositePart {
+            key: order.iter().position(is_own)?,
+            descending: own.descending,
+        })
+    });
     let layout = Layout::Composite {
-        descending: descending.collect(),
+        parts: parts.collect::<Option<_>>()?,
+        // Items of equal values come in the direction of the first key, entries as they are.
+        is_reversed: order.first()?.1 != served.is_flipped,
     };
-    let walk = OrderedWalk::new(term::path_prefix(composite.hash), layout, flipped);
-    Some((walk, program.filter().clone()))
+    let range = served.range.as_ref().zip(rest.first());
+    let range = range.map(|(test, own)| seek::composite_range(&prefix, test, own.descending));
+    let mut walk = OrderedWalk::new(prefix, layout, served.is_flipped);
+    if let Some(range) = range {
+        walk.range = range;
+    }
+    Some((walk, filter.clone()))
 }
 
 /// The entries of a path that WHERE leaves, and the rest of WHERE.
@@ -340,15 +335,7 @@ fn narrowed(
 }
 
 /// The composite index of exactly these paths in this order, all directions as asked or all the
-/// other way round (query language: section 11).
-pub fn composite_for<'s>(
-    state: &'s ContainerState,
-    order: &[(Vec<IndexStep>, bool)],
-) -> Option<(&'s Composite, bool)> {
-    find_composite(state.composites(), order)
-}
-
-/// [`composite_for`] among some.
+/// other way round (query language: section 11): without one, several keys are refused.
 pub fn find_composite<'s>(
     mut composites: impl Iterator<Item = &'s Composite>,
     order: &[(Vec<IndexStep>, bool)],

@@ -42,6 +42,8 @@ struct Known {
     prefix: Vec<u8>,
     /// The position as of which the list is right.
     lsn: Lsn,
+    /// How far a rebuild had come: it changes entries, and no position tells.
+    moved: Option<Vec<u8>>,
     items: DocIds,
 }
 
@@ -78,8 +80,10 @@ pub fn find(
         return Ok(Some(DocIds::default()));
     }
     let lsn = snapshot.lsn();
+    let moved = snapshot.reader().get(&keys::REBUILD)?;
+    let moved = moved.map(|value| value.to_vec());
     let known = run.partition.missing_cache().get(prefix).cloned();
-    let items = match known.filter(|known| known.lsn <= lsn) {
+    let items = match known.filter(|known| known.lsn <= lsn && known.moved == moved) {
         Some(known) => match bring_up_to_date(snapshot, &known, path, nodes)? {
             Progress::Items(items) => Some(items),
             Progress::OutOfOrder => return Ok(None),
@@ -90,9 +94,12 @@ pub fn find(
     if let Some(items) = &items {
         let prefix = prefix.to_vec();
         let items = items.clone();
-        run.partition
-            .missing_cache()
-            .put(Known { prefix, lsn, items });
+        run.partition.missing_cache().put(Known {
+            prefix,
+            lsn,
+            moved,
+            items,
+        });
     }
     Ok(items)
 }

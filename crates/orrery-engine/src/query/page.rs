@@ -132,8 +132,8 @@ impl PageRun<'_> {
         };
         let kind = choice.access.kind();
         let scans = kind == AccessKind::Scan;
-        if let Access::Counted(items) = choice.access {
-            pipeline.count_items(items);
+        if let Access::Folded(answers) = &choice.access {
+            pipeline.fold(answers);
         }
         let restarts = pipeline.restarts();
         late.set(self.deadline(started, restarts));

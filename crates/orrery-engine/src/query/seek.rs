@@ -7,10 +7,10 @@ use std::ops::Bound;
 
 use orrery_model::charge::QueryCost;
 use orrery_model::ids::DocId;
-use orrery_model::index::{PathHash, STRING_LIMIT};
+use orrery_model::index::{COMPOSITE_STRING_LIMIT, Composite, PathHash, STRING_LIMIT};
 use orrery_model::ordered::{self, Decoded, Tag};
 use orrery_model::value::Value;
-use orrery_sql::filter::{IndexFilter, IndexStep, IndexTest, TextScan, steps};
+use orrery_sql::filter::{Composable, IndexFilter, IndexStep, IndexTest, Served, TextScan, steps};
 use orrery_storage::{Reader, Scan};
 
 use super::docid_stream::{self, DocIdStream};
@@ -34,6 +34,8 @@ pub struct Seeker<'a> {
     pub state: &'a ContainerState,
     /// Entries that a look-up may list; beyond that a scan of the items is cheaper.
     pub most_entries: usize,
+    /// Every condition must be looked up: nobody will ask the items.
+    pub is_exact: bool,
     /// What was done.
     pub cost: QueryCost,
 }
@@ -70,22 +72,26 @@ impl Seeker<'_> {
     }
 
     /// Branches in order of how much they narrow, until few items are left or the next one would
-    /// read more entries than it saves items.
+    /// read more entries than it saves items. A composite index answers several at once.
     fn all(&mut self, branches: &[IndexFilter]) -> Result<Option<DocIdStream>, Error> {
         let mut ordered: Vec<&IndexFilter> = branches.iter().collect();
         ordered.sort_by_key(|branch| selectivity(branch));
         let mut streams: Vec<DocIdStream> = Vec::new();
+        if let Some((stream, answered)) = self.composite(branches)? {
+            ordered.retain(|branch| !answered.contains(branch));
+            streams.push(stream);
+        }
         for branch in ordered {
-            if !streams.is_empty() && selectivity(branch) >= READS_A_PATH {
+            if let Some(last) = streams.last_mut()
+                && !self.is_exact
+                && (selectivity(branch) >= READS_A_PATH || last.is_few(self.reader, FEW)?)
+            {
                 break;
             }
-            let Some(mut stream) = self.items(branch)? else {
-                continue;
-            };
-            let few = stream.is_few(self.reader, FEW)?;
-            streams.push(stream);
-            if few {
-                break;
+            match self.items(branch)? {
+                Some(stream) => streams.push(stream),
+                None if self.is_exact => return Ok(None),
+                None => {}
             }
         }
         Ok(match streams.len() {
@@ -95,14 +101,128 @@ impl Seeker<'_> {
         })
     }
 
+    /// What the composite index of the most branches answers, and which branches these are.
+    fn composite<'f>(
+        &mut self,
+        branches: &'f [IndexFilter],
+    ) -> Result<Option<(DocIdStream, Vec<&'f IndexFilter>)>, Error> {
+        let composable = Composable::of(branches, &[]);
+        let mut composites: Vec<(&Composite, Served)> = self
+            .state
+            .composites()
+            .filter_map(|composite| Some((composite, composable.served_by(composite)?)))
+            .collect();
+        composites.sort_by_key(|(composite, _)| std::cmp::Reverse(composite.paths.len()));
+        let Some((composite, served)) = composites.into_iter().next() else {
+            return Ok(None);
+        };
+        let prefix = composite_prefix(composite, &served.values);
+        self.cost.seeks += 1;
+        let last = composite.paths.get(served.values.len());
+        let stream = match (&served.range, last) {
+            (Some(test), Some(last)) => {
+                let range = composite_range(&prefix, test, last.descending);
+                let mut found = Vec::new();
+                if !self.collect(range, test, prefix.len(), &mut found)? {
+                    return Ok(None);
+                }
+                DocIdStream::List(DocIds::new(found))
+            }
+            _ => DocIdStream::Span(docid_stream::Span::new(prefix)),
+        };
+        let is_answered = |branch: &&IndexFilter| {
+            let IndexFilter::Path(path, test) = branch else {
+                return false;
+            };
+            let at = composite
+                .paths
+                .iter()
+                .position(|own| own.path.steps() == steps(path));
+            match (at, test) {
+                (Some(at), IndexTest::Equal(value)) => served.values.get(at) == Some(value),
+                (Some(at), test) => {
+                    at == served.values.len() && served.range.as_ref() == Some(test)
+                }
+                (None, _) => false,
+            }
+        };
+        let answered = branches.iter().filter(is_answered).collect();
+        Ok(Some((stream, answered)))
+    }
+
+    /// How many items satisfy a filter that entries answer exactly; `None` when the index does not
+    /// know.
+    pub fn count(
+        &mut self,
+        filter: &IndexFilter,
+        of_keys: Option<DocIdStream>,
+    ) -> Result<Option<u64>, Error> {
+        self.is_exact = true;
+        if let (IndexFilter::Path(path, test), None) = (filter, &of_keys) {
+            let steps = steps(path);
+            if !is_covered(self.state, &steps, test) {
+                return Ok(None);
+            }
+            let mut count = 0;
+            for range in ranges(&term::path_prefix(PathHash::of(&steps)), test) {
+                self.cost.seeks += 1;
+                count += self.entries(range)?;
+            }
+            return Ok(Some(count));
+        }
+        let found = match filter {
+            IndexFilter::All => None,
+            filter => match self.items(filter)? {
+                Some(found) => Some(found),
+                None => return Ok(None),
+            },
+        };
+        let mut stream = match (found, of_keys) {
+            (Some(found), Some(of_keys)) => DocIdStream::All(vec![of_keys, found]),
+            (Some(one), None) | (None, Some(one)) => one,
+            (None, None) => return Ok(None),
+        };
+        let (mut count, mut after) = (0, None);
+        loop {
+            let page = stream.take(self.reader, after, CHUNK)?;
+            count += page.len() as u64;
+            self.cost.entries_scanned += page.len() as u64;
+            match page.last() {
+                Some(&last) if page.len() == CHUNK => after = Some(last),
+                _ => return Ok(Some(count)),
+            }
+        }
+    }
+
+    /// How many entries lie in a range.
+    pub fn entries(&mut self, range: KeyRange) -> Result<u64, Error> {
+        let mut scan = Scan::range(range.from, range.to).max_rows(CHUNK);
+        let mut count = 0;
+        loop {
+            let page = self.reader.scan(&scan)?;
+            count += page.rows.len() as u64;
+            match page.resume {
+                Some(key) => scan.resume = Some(key.to_vec()),
+                None => break,
+            }
+        }
+        self.cost.entries_scanned += count;
+        Ok(count)
+    }
+
     fn path(&mut self, path: &[IndexStep], test: &IndexTest) -> Result<Option<DocIdStream>, Error> {
         let steps = steps(path);
         if !is_covered(self.state, &steps, test) {
             return Ok(None);
         }
         let prefix = term::path_prefix(PathHash::of(&steps));
-        let span =
-            |value: &Value<'_>| DocIdStream::Span(docid_stream::Span::new(encoded(&prefix, value)));
+        let span = |value: &Value<'_>| {
+            DocIdStream::Span(docid_stream::Span::new(encoded(
+                &prefix,
+                value,
+                STRING_LIMIT,
+            )))
+        };
         match test {
             IndexTest::Equal(value) => {
                 self.cost.seeks += 1;
@@ -201,21 +321,66 @@ fn may_match(text: &TextScan, value: &[u8]) -> bool {
     }
 }
 
+/// The start of the entries of a composite index with these first values.
+pub fn composite_prefix(composite: &Composite, values: &[Value<'_>]) -> Vec<u8> {
+    let mut prefix = term::path_prefix(composite.hash);
+    for (part, value) in composite.paths.iter().zip(values) {
+        if part.descending {
+            ordered::encode_descending(value, COMPOSITE_STRING_LIMIT, &mut prefix);
+        } else {
+            ordered::encode(value, COMPOSITE_STRING_LIMIT, &mut prefix);
+        }
+    }
+    prefix
+}
+
+/// The entries of a composite index behind a prefix whose next value passes a test of a range.
+pub fn composite_range(prefix: &[u8], test: &IndexTest, descending: bool) -> KeyRange {
+    let behind = |bytes: &[u8]| [prefix, bytes].concat();
+    let end = |bytes: &[u8]| orrery_storage::scan::prefix_end(&behind(bytes));
+    let ascending = ranges_cut(&[], test, COMPOSITE_STRING_LIMIT);
+    let Some(KeyRange { from, to }) = ascending.into_iter().next() else {
+        return of_prefix(prefix.to_vec());
+    };
+    if !descending {
+        return KeyRange {
+            from: behind(&from),
+            to: to.map_or_else(|| end(&[]), |to| Some(behind(&to))),
+        };
+    }
+    // The last of the values comes first, and every byte is the other way round.
+    let complement = |bytes: &[u8]| bytes.iter().map(|byte| !byte).collect::<Vec<u8>>();
+    KeyRange {
+        from: to
+            .and_then(|to| end(&complement(&to)))
+            .unwrap_or_else(|| behind(&[])),
+        to: end(&complement(&from)),
+    }
+}
+
 /// The entries that a test concerns.
 pub fn ranges(prefix: &[u8], test: &IndexTest) -> Vec<KeyRange> {
+    ranges_cut(prefix, test, STRING_LIMIT)
+}
+
+/// [`ranges`] of entries whose strings are cut after `limit` bytes.
+fn ranges_cut(prefix: &[u8], test: &IndexTest, limit: usize) -> Vec<KeyRange> {
     match test {
-        IndexTest::Equal(value) => vec![equal(prefix, value)],
-        IndexTest::In(values) => values.iter().map(|value| equal(prefix, value)).collect(),
-        IndexTest::Range(low, high) => vec![range(prefix, low, high)],
-        IndexTest::StartsWith(text) => vec![starts_with(prefix, text)],
+        IndexTest::Equal(value) => vec![equal(prefix, value, limit)],
+        IndexTest::In(values) => values
+            .iter()
+            .map(|value| equal(prefix, value, limit))
+            .collect(),
+        IndexTest::Range(low, high) => vec![range(prefix, low, high, limit)],
+        IndexTest::StartsWith(text) => vec![starts_with(prefix, text, limit)],
         IndexTest::Scan(_) => vec![of_tag(prefix, Tag::String)],
         IndexTest::Defined => vec![of_prefix(prefix.to_vec())],
     }
 }
 
-fn encoded(prefix: &[u8], value: &Value<'_>) -> Vec<u8> {
+fn encoded(prefix: &[u8], value: &Value<'_>, limit: usize) -> Vec<u8> {
     let mut key = prefix.to_vec();
-    ordered::encode(value, STRING_LIMIT, &mut key);
+    ordered::encode(value, limit, &mut key);
     key
 }
 
@@ -225,8 +390,8 @@ fn of_prefix(prefix: Vec<u8>) -> KeyRange {
 }
 
 // No encoding is a prefix of another, so these are the entries of just this value.
-fn equal(prefix: &[u8], value: &Value<'_>) -> KeyRange {
-    of_prefix(encoded(prefix, value))
+fn equal(prefix: &[u8], value: &Value<'_>, limit: usize) -> KeyRange {
+    of_prefix(encoded(prefix, value, limit))
 }
 
 fn of_tag(prefix: &[u8], tag: Tag) -> KeyRange {
@@ -235,25 +400,26 @@ fn of_tag(prefix: &[u8], tag: Tag) -> KeyRange {
     of_prefix(from)
 }
 
-fn starts_with(prefix: &[u8], text: &str) -> KeyRange {
+fn starts_with(prefix: &[u8], text: &str, limit: usize) -> KeyRange {
     let mut from = prefix.to_vec();
     let is_end = |end: &usize| text.is_char_boundary(*end);
-    let cut = (0..=STRING_LIMIT.min(text.len())).rev().find(is_end);
+    let cut = (0..=limit.min(text.len())).rev().find(is_end);
     let start = cut.and_then(|cut| text.get(..cut)).unwrap_or_default();
     ordered::encode_string_prefix(start, &mut from);
     of_prefix(from)
 }
 
-fn range(prefix: &[u8], low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> KeyRange {
+fn range(prefix: &[u8], low: &Bound<Value<'_>>, high: &Bound<Value<'_>>, limit: usize) -> KeyRange {
+    let encoded = |value: &Value<'_>| encoded(prefix, value, limit);
     let after = |value: &Value<'_>| {
-        let key = encoded(prefix, value);
+        let key = encoded(value);
         orrery_storage::scan::prefix_end(&key).unwrap_or(key)
     };
     // Behind the cut, a string may be on either side of the bound.
-    let is_cut = |value: &Value<'_>| value.as_str().is_some_and(|text| text.len() > STRING_LIMIT);
+    let is_cut = |value: &Value<'_>| value.as_str().is_some_and(|text| text.len() > limit);
     let whole_type = |of: &Bound<Value<'_>>| match of {
         Bound::Included(value) | Bound::Excluded(value) => {
-            let first = encoded(prefix, value).get(prefix.len()).copied();
+            let first = encoded(value).get(prefix.len()).copied();
             // false and true are one type with two tags.
             match (value, first) {
                 (Value::Bool(_), _) => (Tag::False as u8, Tag::True as u8),
@@ -269,15 +435,15 @@ fn range(prefix: &[u8], low: &Bound<Value<'_>>, high: &Bound<Value<'_>>) -> KeyR
         key
     };
     let from = match low {
-        Bound::Included(value) => encoded(prefix, value),
-        Bound::Excluded(value) if is_cut(value) => encoded(prefix, value),
+        Bound::Included(value) => encoded(value),
+        Bound::Excluded(value) if is_cut(value) => encoded(value),
         Bound::Excluded(value) => after(value),
         Bound::Unbounded => tagged(whole_type(high).0),
     };
     let to = match high {
         Bound::Included(value) => Some(after(value)),
         Bound::Excluded(value) if is_cut(value) => Some(after(value)),
-        Bound::Excluded(value) => Some(encoded(prefix, value)),
+        Bound::Excluded(value) => Some(encoded(value)),
         Bound::Unbounded => orrery_storage::scan::prefix_end(&tagged(whole_type(low).1)),
     };
     KeyRange { from, to }

@@ -66,7 +66,7 @@ impl Source {
         });
         let is_done = false;
         let way = match access {
-            Access::Counted(_) => Way::Nothing,
+            Access::Folded(_) => Way::Nothing,
             Access::Scan => Way::Scan { after, is_done },
             Access::Chosen(items) => Way::Chosen {
                 items,

@@ -46,9 +46,20 @@ pub enum Layout {
     },
     /// Several values each, undefined ones too.
     Composite {
-        /// Which of them are the other way round.
-        descending: Vec<bool>,
+        /// The values behind the prefix.
+        parts: Vec<CompositePart>,
+        /// Whether the entries of one value are the other way round than the query asks.
+        is_reversed: bool,
     },
+}
+
+/// A value of the entries of a composite index.
+#[derive(Debug, Clone, Copy)]
+pub struct CompositePart {
+    /// Which sort key it is of.
+    pub key: usize,
+    /// Whether it is the other way round.
+    pub descending: bool,
 }
 
 /// A way along an index.
@@ -113,8 +124,13 @@ impl OrderedWalk {
     }
 
     fn is_reversed_in_values(&self) -> bool {
-        // Documents of equal values come in the direction of the first key, as the query asks.
-        matches!(&self.layout, Layout::Composite { descending } if descending.first() == Some(&true))
+        matches!(
+            &self.layout,
+            Layout::Composite {
+                is_reversed: true,
+                ..
+            }
+        )
     }
 
     /// How much of an entry's value is the same in the whole run that only the items put in
@@ -125,7 +141,7 @@ impl OrderedWalk {
                 Some(&tag) if tag == Tag::Array as u8 || tag == Tag::Object as u8 => Some(1),
                 _ => ordered::is_cut(value).then_some(value.len()),
             },
-            Layout::Composite { descending } => {
+            Layout::Composite { parts, .. } => {
                 if !value
                     .windows(2)
                     .any(|two| matches!(two, [0x00, 0x02] | [0xff, 0xfd]))
@@ -133,9 +149,9 @@ impl OrderedWalk {
                     return None;
                 }
                 let mut at = 0;
-                for &is_descending in descending {
+                for part in parts {
                     let mut rest = value.get(at..)?.to_vec();
-                    if is_descending {
+                    if part.descending {
                         complement(&mut rest);
                     }
                     let (decoded, left) = ordered::decode(&rest)?;
@@ -163,11 +179,12 @@ impl OrderedWalk {
                     _ => ordered::encode_cut(key, STRING_LIMIT, &mut value),
                 }
             }
-            Layout::Composite { descending } => {
-                for (key, &is_descending) in place.keys().iter().zip(descending) {
+            Layout::Composite { parts, .. } => {
+                for part in parts {
                     let start = value.len();
+                    let key = place.keys().get(part.key)?;
                     ordered::encode_cut(key, COMPOSITE_STRING_LIMIT, &mut value);
-                    if is_descending {
+                    if part.descending {
                         complement(value.get_mut(start..).unwrap_or_default());
                     }
                 }

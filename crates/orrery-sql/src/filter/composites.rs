@@ -54,14 +54,19 @@ fn is_same(own: &[Step], path: &[IndexStep]) -> bool {
 impl Composable {
     /// Of a filter and sort keys.
     pub fn new(filter: &IndexFilter, order: &[Key]) -> Self {
+        match filter {
+            IndexFilter::And(branches) => Self::of(branches, order),
+            other => Self::of(std::slice::from_ref(other), order),
+        }
+    }
+
+    /// Of conditions that all hold, and sort keys.
+    pub fn of(conditions: &[IndexFilter], order: &[Key]) -> Self {
         let mut new = Self {
             is_ordered: !order.is_empty(),
             ..Self::default()
         };
-        match filter {
-            IndexFilter::And(branches) => branches.iter().for_each(|branch| new.add(branch)),
-            other => new.add(other),
-        }
+        conditions.iter().for_each(|condition| new.add(condition));
         let fixed = |path: &Vec<IndexStep>| new.equal.iter().any(|(own, _)| own == path);
         let order = order.iter().filter(|(path, _)| !fixed(path));
         new.order = order.cloned().collect();

@@ -1,5 +1,6 @@
 //! GROUP BY: rows gather under their keys, in order of first appearance.
 
+use super::Folded;
 use super::accumulator::{Accumulator, size};
 use crate::eval::{Frame, Run, eval};
 use crate::program::node::Grouping;
@@ -82,14 +83,15 @@ impl Groups {
         place
     }
 
-    /// Adds so many rows to the counts of the one group without keys.
-    pub(crate) fn count(&mut self, rows: u64) {
-        for accumulator in self
-            .list
-            .iter_mut()
-            .flat_map(|group| &mut group.accumulators)
-        {
-            accumulator.count(rows);
+    /// Takes the answers for the aggregates of the one group without keys.
+    pub(crate) fn fold(&mut self, answers: &[Folded]) {
+        let accumulators = self.list.iter_mut();
+        let accumulators = accumulators.flat_map(|group| &mut group.accumulators);
+        for (accumulator, answer) in accumulators.zip(answers) {
+            match answer {
+                Folded::Count(rows) => accumulator.count(*rows),
+                Folded::Best(value) => self.memory += accumulator.take(value),
+            }
         }
     }
 
