@@ -122,7 +122,7 @@ impl Engine {
         prepared.check_index(&state)?;
         let mut positions = match &options.continuation {
             None => VecDeque::new(),
-            Some(token) => QueryPosition::parse_all(token)?,
+            Some(token) => QueryPosition::parse_all(token, prepared.origin(container))?,
         };
         // Positions in key space that the target does not have are others' to go on with.
         while positions.len() > 1 && !scope.covers_some(&positions[0].space) {
@@ -176,7 +176,10 @@ impl Engine {
             index: prepared.index_metrics(&state),
             advice: prepared.advice(),
         });
-        done.value.continuation = QueryPosition::join(&ahead);
+        if !ahead.is_empty() {
+            let origin = prepared.origin(container);
+            done.value.continuation = QueryPosition::join(&ahead, origin);
+        }
         Ok(done)
     }
 

@@ -95,6 +95,9 @@ pub fn encode_string_prefix(prefix: &str, out: &mut Vec<u8>) {
     push_escaped(prefix.as_bytes(), out);
 }
 
+/// Bytes behind the text of an encoded string.
+pub const END_LENGTH: usize = 2;
+
 /// Whether an encoding is that of a string that was cut.
 pub fn is_cut(encoding: &[u8]) -> bool {
     encoding.first() == Some(&(Tag::String as u8)) && encoding.ends_with(&[0x00, CUT])

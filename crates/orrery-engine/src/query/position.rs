@@ -4,8 +4,11 @@
 
 use std::collections::VecDeque;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as URL_SAFE_NO_PAD;
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::DocId;
+use orrery_model::murmur::murmur3_x64_128;
 
 use crate::error::Error;
 
@@ -55,43 +58,46 @@ impl QueryPosition {
         (!space.is_empty()).then(|| Self::start_of(space))
     }
 
-    /// The token of several positions, each for its own part of the key space, in order.
-    pub fn join(positions: &[Self]) -> Option<String> {
-        let tokens: Vec<String> = positions.iter().map(Self::to_token).collect();
-        (!tokens.is_empty()).then(|| tokens.join("~"))
+    /// The token of several positions, each for its own part of the key space, in order. Its seal
+    /// ties it to `origin`: a query of a container.
+    pub fn join(positions: &[Self], origin: u64) -> Option<String> {
+        let tokens: Vec<String> = positions.iter().map(Self::to_text).collect();
+        let body = tokens.join("~");
+        (!tokens.is_empty()).then(|| format!("2.q.{:x}.{body}", seal(origin, &body)))
     }
 
-    /// Reads such a token; anything that `join` cannot have written is a 400.
-    pub fn parse_all(token: &str) -> Result<VecDeque<Self>, Error> {
-        let parts = token.split('~').take(MOST_POSITIONS + 1);
-        let positions: VecDeque<Self> = parts.map(Self::parse).collect::<Result<_, _>>()?;
-        if positions.len() > MOST_POSITIONS {
-            return Err(Error::bad_request("Invalid Continuation Token"));
+    /// Reads such a token; anything that `join` cannot have written for this origin is a 400.
+    pub fn parse_all(token: &str, origin: u64) -> Result<VecDeque<Self>, Error> {
+        Self::read_all(token, origin)
+            .ok_or_else(|| Error::bad_request("Invalid Continuation Token"))
+    }
+
+    fn read_all(token: &str, origin: u64) -> Option<VecDeque<Self>> {
+        let (written, body) = token.strip_prefix("2.q.")?.split_once('.')?;
+        if written != format!("{:x}", seal(origin, body)) {
+            return None;
         }
-        Ok(positions)
+        let parts = body.split('~').take(MOST_POSITIONS + 1);
+        let positions: VecDeque<Self> = parts.map(Self::read).collect::<Option<_>>()?;
+        (positions.len() <= MOST_POSITIONS).then_some(positions)
     }
 
-    /// The token's text, header-safe.
-    fn to_token(&self) -> String {
+    /// The position as text, header-safe.
+    fn to_text(&self) -> String {
         format!(
-            "1.q.{}.{}.{}.{}.{}",
+            "{}.{}.{}.{}.{}",
             self.space.min.to_hex(),
             self.space.max.to_hex(),
             self.after
                 .map_or_else(String::new, |docid| format!("{:x}", docid.0)),
             if self.again { "a" } else { "" },
-            to_hex(&self.state),
+            URL_SAFE_NO_PAD.encode(&self.state),
         )
     }
 
-    /// Reads a token; anything that `to_token` cannot have written is a 400.
-    fn parse(token: &str) -> Result<Self, Error> {
-        Self::read(token).ok_or_else(|| Error::bad_request("Invalid Continuation Token"))
-    }
-
-    fn read(token: &str) -> Option<Self> {
-        let parts: Vec<&str> = token.split('.').collect();
-        let ["1", "q", min, max, after, again, state] = parts.as_slice() else {
+    fn read(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split('.').collect();
+        let [min, max, after, again, state] = parts.as_slice() else {
             return None;
         };
         let space = EpkRange::new(
@@ -111,25 +117,16 @@ impl QueryPosition {
             space,
             after,
             again,
-            state: from_hex(state)?,
+            state: URL_SAFE_NO_PAD.decode(state).ok()?,
         };
         (!position.space.is_empty()).then_some(position)
     }
 }
 
-fn to_hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|digit| char::from_digit(u32::from(digit), 16).unwrap_or('0'))
-        .collect()
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    let digit = |byte: u8| char::from(byte).to_digit(16);
-    let byte = |[high, low]: &[u8; 2]| Some((digit(*high)? << 4 | digit(*low)?) as u8);
-    rest.is_empty().then(|| pairs.iter().map(byte).collect())?
+/// No secret: whoever forges a token resumes a query that he may run anyway. It finds out tokens
+/// that were damaged or belong elsewhere.
+fn seal(origin: u64, body: &str) -> u64 {
+    murmur3_x64_128(body.as_bytes(), (origin, 0)).0
 }
 
 #[cfg(test)]
@@ -144,26 +141,38 @@ mod tests {
             again: true,
             state: vec![1, 2, 3],
         };
-        assert_eq!(
-            QueryPosition::parse(&position.to_token()).expect("own token"),
-            position
-        );
         let start = QueryPosition::start_of(EpkRange::full());
-        assert_eq!(
-            QueryPosition::parse(&start.to_token()).expect("own token"),
-            start
+        let both = [position, start];
+        let token = QueryPosition::join(&both, 7).expect("positions");
+        let read = QueryPosition::parse_all(&token, 7).expect("own token");
+        assert_eq!(read, both);
+        assert!(
+            QueryPosition::parse_all(&token, 8).is_err(),
+            "another query"
         );
-        for bad in [
+        assert_eq!(QueryPosition::join(&[], 7), None);
+        for end in 0..token.len() {
+            let cut = token.get(..end).expect("ASCII");
+            assert!(QueryPosition::parse_all(cut, 7).is_err(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_right_seal_does_not_make_nonsense_a_position() {
+        for body in [
             "",
-            "1.q",
-            "1.q......",
-            "2.q..FF...",
-            "1.q..FF.xyz..",
-            "1.q..FF...0",
-            "1.q..FF.é..",
-            "1.q.FF.FF...",
+            "....",
+            ".FF.xyz..",
+            ".FF...0",
+            ".FF.é..",
+            "FF.FF...",
+            ".FF...a.",
+            ".FF..b.",
+            ".FF.1ffffffffffffffff..",
+            ".FF...=",
         ] {
-            assert!(QueryPosition::parse(bad).is_err(), "{bad}");
+            let token = format!("2.q.{:x}.{body}", seal(7, body));
+            assert!(QueryPosition::parse_all(&token, 7).is_err(), "{body}");
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use orrery_model::container::{DistanceFunction as PolicyDistance, GeospatialType};
+use orrery_model::murmur::murmur3_x64_128;
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::path::Step;
 use orrery_sql::advice;
@@ -16,11 +17,12 @@ use orrery_sql::environment::{
 use orrery_sql::filter::steps;
 use orrery_sql::index_metrics::{IndexMetrics, Offered};
 use orrery_sql::plan::{Features, PlanContext, QueryPlan};
+use orrery_sql::printer::Printer;
 use orrery_sql::program::Program;
 use orrery_sql::routing::{KeyFilter, constant, key_filter};
 
 use crate::catalog::feeds::QuerySpec;
-use crate::container::ContainerState;
+use crate::container::{Container, ContainerState};
 use crate::engine::Engine;
 use crate::error::Error;
 
@@ -148,6 +150,22 @@ impl Prepared {
             KeyFilter::Contradictory => Some(Vec::new()),
             KeyFilter::Keys(keys) => Some(keys),
         }
+    }
+
+    /// What continuations of the query over this container have in common. WHERE does not count,
+    /// for clients put their own filter into it when they go on (protocol: section 8.4).
+    pub fn origin(&self, container: &Container) -> u64 {
+        let mut query = Query::clone(&self.query);
+        query.filter = None;
+        let shape = Printer::query_text(&self.text, &query);
+        murmur3_x64_128(
+            shape.as_bytes(),
+            (
+                u64::from(container.database()) << 32 | u64::from(container.number()),
+                1,
+            ),
+        )
+        .0
     }
 
     /// What the query asks of the index, and what it could.

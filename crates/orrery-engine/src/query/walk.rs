@@ -165,8 +165,9 @@ impl OrderedWalk {
         }
     }
 
-    /// The value of the entries of a place; `None` where the item has none.
-    fn value_at(&self, place: &SortPlace) -> Option<Vec<u8>> {
+    /// The value of the entries of a place, and how much of it is the same in the whole run that
+    /// only the items put in order; `None` where the item has no entry.
+    fn value_at(&self, place: &SortPlace) -> Option<(Vec<u8>, Option<usize>)> {
         let mut value = Vec::new();
         match &self.layout {
             Layout::Single { .. } => {
@@ -176,7 +177,15 @@ impl OrderedWalk {
                     Some(&tag) if tag == Tag::Array as u8 || tag == Tag::Object as u8 => {
                         value.push(tag);
                     }
-                    _ => ordered::encode_cut(key, STRING_LIMIT, &mut value),
+                    _ => {
+                        ordered::encode_cut(key, STRING_LIMIT, &mut value);
+                        // A place keeps less of a string than entries do: any of those that start
+                        // like it may be the place's.
+                        if ordered::is_cut(key) {
+                            let length = value.len().saturating_sub(ordered::END_LENGTH);
+                            return Some((value, Some(length)));
+                        }
+                    }
                 }
             }
             Layout::Composite { parts, .. } => {
@@ -190,7 +199,8 @@ impl OrderedWalk {
                 }
             }
         }
-        Some(value)
+        let run = self.run_length(&value);
+        Some((value, run))
     }
 
     fn key_at(&self, value: &[u8], docid: DocId) -> Vec<u8> {
@@ -276,7 +286,7 @@ impl Walk {
     fn resume(&mut self, place: &SortPlace, ground: Ground<'_>) -> Result<(), Error> {
         let docid = DocId(place.doc());
         let again = place.rows() != SortPlace::ALL_ROWS;
-        let Some(value) = self.way.value_at(place) else {
+        let Some((value, run)) = self.way.value_at(place) else {
             // Among the items without an entry.
             if self.is_backward() {
                 self.scan = None;
@@ -301,7 +311,7 @@ impl Walk {
         } else {
             self.missing = Some(Vec::new().into_iter());
         }
-        if let Some(length) = self.way.run_length(&value) {
+        if let Some(length) = run {
             return self.enter_run(value.get(..length).unwrap_or_default(), Some(place), ground);
         }
         let key = self.way.key_at(&value, docid);

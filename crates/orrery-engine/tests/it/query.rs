@@ -4,3 +4,4 @@ pub mod asking;
 mod differential;
 mod making;
 mod policy;
+mod tokens;

@@ -37,9 +37,12 @@ pub fn merge_hybrid<E>(
                 .ok_or(MergeError::Row)?
                 .to_owned();
             let outer = row.member("payload");
-            let scores = match outer.member("componentScores") {
-                Value::Undefined => row.member("componentScores"),
-                scores => scores,
+            // With HybridSearchSkipOrderByRewrite the scores stand beside the payload.
+            let own = row.member("componentScores");
+            let (scores, payload) = if own.is_undefined() {
+                (outer.member("componentScores"), outer.member("payload"))
+            } else {
+                (own, outer)
             };
             let scores = scores
                 .as_array()
@@ -47,7 +50,6 @@ pub fn merge_hybrid<E>(
                 .iter()
                 .map(Value::as_f64)
                 .collect();
-            let payload = outer.member("payload");
             let mut text = Vec::new();
             if !payload.is_undefined() {
                 json::write(payload, &mut text);

@@ -12,7 +12,7 @@ use orrery_model::value::Value;
 use std::cmp::Ordering;
 
 /// Strings are cut here, so that continuations stay small.
-const STRING_LIMIT: usize = 1_024;
+const STRING_LIMIT: usize = 256;
 /// More keys than any ORDER BY has.
 const MOST_KEYS: usize = 64;
 

@@ -48,6 +48,8 @@ pub(super) struct Sink<'p> {
     start: Option<SortPlace>,
     /// Rows of which only all together tell whether they come before the start.
     near: Sorter<'p>,
+    /// DISTINCT rows that came before the start.
+    before: FxHashSet<u128>,
     /// Rows of an earlier page that a restarted run passes over.
     skip_rows: u64,
     resume: Option<ResumeFilter>,
@@ -80,20 +82,20 @@ impl<'p> Sink<'p> {
         resume: Option<ResumeFilter>,
     ) -> Self {
         let grouped = program.select.grouping.is_some();
-        let distinct = program.select.distinct;
         let sorts = !program.order.is_empty() && (grouped || !sorted);
         let restarts = sorts || grouped || program.select.distinct || program.ranking.is_some();
         let fresh = State {
             offset: program.offset(),
             ..State::default()
         };
+        // Rows that stand for themselves are gone on with behind the last one; what was counted
+        // shifts when items change between two pages.
+        let has_place =
+            !grouped && program.ranking.is_none() && (sorts || program.order.is_empty());
         let mut start = None;
         let (state, skip_inside, skip_rows) = match state {
             Some(mut state) if restarts => {
-                start = state
-                    .place
-                    .take()
-                    .filter(|_| sorts && !grouped && !distinct);
+                start = state.place.take().filter(|_| has_place);
                 if start.is_some() {
                     (State { inside: 0, ..state }, 0, 0)
                 } else {
@@ -137,6 +139,7 @@ impl<'p> Sink<'p> {
             inside_of: None,
             start,
             near: Sorter::new(&program.order, u64::MAX, limits.memory),
+            before: FxHashSet::default(),
             skip_rows,
             resume,
             distinct: (program.select.distinct || program.distinct_source).then(FxHashSet::default),
@@ -258,7 +261,7 @@ impl<'p> Sink<'p> {
             Stage::Group(_, groups) => groups.memory(),
             Stage::Rank(ranking) => ranking.memory(),
         };
-        let seen = self.distinct.as_ref().map_or(0, FxHashSet::len);
+        let seen = self.distinct.as_ref().map_or(0, FxHashSet::len) + self.before.len();
         stage + seen.saturating_mul(BYTES_OF_HASH)
     }
 
@@ -370,7 +373,11 @@ impl<'p> Sink<'p> {
                 ControlFlow::Break(())
             }
             Some(row) => {
-                self.deliver(row)?;
+                if self.restarts {
+                    self.deliver_distinct(row)?;
+                } else {
+                    self.deliver(row)?;
+                }
                 self.more(run)
             }
             None if self.error.is_some() => ControlFlow::Break(()),
@@ -381,6 +388,29 @@ impl<'p> Sink<'p> {
             }
             None => ControlFlow::Continue(()),
         }
+    }
+
+    /// Passes on a row of DISTINCT that none before it equals, unless an earlier page did. The
+    /// items up to that page's end only tell what is no longer new.
+    fn deliver_distinct(&mut self, row: Vec<u8>) -> ControlFlow<()> {
+        if !self.program.order.is_empty() {
+            return self.deliver(row);
+        }
+        let rows = match &self.state.place {
+            Some(place) if place.doc() == self.doc => place.rows().saturating_add(1),
+            _ => 1,
+        };
+        if let Some(start) = &self.start {
+            if self.doc < start.doc() {
+                return ControlFlow::Continue(());
+            }
+            if self.doc == start.doc() && rows <= start.rows() {
+                self.state.place = Some(SortPlace::new(&[], self.doc, rows));
+                return ControlFlow::Continue(());
+            }
+        }
+        self.state.place = Some(SortPlace::new(&[], self.doc, rows));
+        self.deliver(row)
     }
 
     fn admits(&self, keys: &[Value<'_>]) -> bool {
@@ -405,14 +435,18 @@ impl<'p> Sink<'p> {
         let standing = self.start.as_ref().map_or(Standing::Behind, |start| {
             start.standing_in(order, &keys, self.doc)
         });
-        if standing == Standing::Before {
-            return ControlFlow::Continue(());
-        }
         let hash = if self.program.select.distinct {
             distinct_hash::hash(&project(&self.program.select.projection, frame, run))
         } else {
             0
         };
+        if standing == Standing::Before {
+            if self.program.select.distinct {
+                self.before.insert(hash);
+                return self.more(run);
+            }
+            return ControlFlow::Continue(());
+        }
         let Some(row) = self.text(frame, run) else {
             return if self.error.is_some() || run.exhausted() {
                 ControlFlow::Break(())
@@ -512,26 +546,24 @@ impl<'p> Sink<'p> {
 
     fn finish_sorted(&mut self, sorter: Sorter<'p>) -> Flow {
         let distinct = self.program.select.distinct;
-        let mut seen: FxHashSet<u128> = FxHashSet::default();
+        let mut seen = std::mem::take(&mut self.before);
         let nothing = Sorter::new(&self.program.order, 0, 0);
         let mut near = std::mem::replace(&mut self.near, nothing).finish();
         let start = self.start.take();
         if let Some(start) = &start {
             let docs: Vec<u64> = near.iter().map(|entry| entry.doc).collect();
-            near.drain(..start.start(&docs));
+            let dealt_with = near.drain(..start.start(&docs));
+            seen.extend(dealt_with.map(|entry| entry.hash));
         }
-        let entries = near
-            .into_iter()
-            .chain(sorter.finish())
-            .filter(|entry| !distinct || seen.insert(entry.hash));
         // The last row that was dealt with.
         let mut last = start.map(|start| (Vec::new(), start.doc(), start.rows()));
         let mut flow = Flow::Done;
-        for entry in entries {
+        for entry in near.into_iter().chain(sorter.finish()) {
             if self.limit_reached() {
                 break;
             }
-            if self.page_full() || self.is_too_long(&entry.row) {
+            let is_repeated = distinct && !seen.insert(entry.hash);
+            if !is_repeated && (self.page_full() || self.is_too_long(&entry.row)) {
                 flow = Flow::PageFull;
                 break;
             }
@@ -540,9 +572,11 @@ impl<'p> Sink<'p> {
                 _ => 1,
             };
             last = Some((entry.keys, entry.doc, rows));
-            let _ = self.deliver(entry.row);
+            if !is_repeated {
+                let _ = self.deliver(entry.row);
+            }
         }
-        if let Some((keys, doc, rows)) = last.filter(|_| flow == Flow::PageFull && !distinct) {
+        if let Some((keys, doc, rows)) = last.filter(|_| flow == Flow::PageFull) {
             self.state.inside = rows;
             self.state.place = Some(SortPlace::new(&keys, doc, rows));
         }

@@ -1,9 +1,8 @@
 //! ORDER BY RANK: a query for statistics and one for each score (protocol: section 8.7).
 
-use super::{DistinctType, Planner, QueryInfo};
+use super::{DistinctType, Features, Planner, QueryInfo};
 use crate::analysis::Scores;
 use crate::ast::{Expr, ExprKind};
-use crate::errors::write_string;
 use crate::printer::Printer;
 use std::fmt::Write as _;
 
@@ -52,6 +51,13 @@ impl Planner<'_> {
             components.push(component);
         }
         let requires_global_statistics = !statistics.is_empty();
+        // Clients put the rows of several scores in order themselves; those of a single one only
+        // by the ORDER BY of their pipeline.
+        let skips_rewrite = components.len() > 1
+            && self
+                .context
+                .features
+                .is_some_and(|set| set.has(Features::HYBRID_SEARCH_SKIP_ORDER_BY_REWRITE));
         HybridInfo {
             global_statistics_query: format!(
                 "SELECT COUNT(1) AS documentCount, [{}] AS fullTextStatistics{}",
@@ -60,7 +66,7 @@ impl Planner<'_> {
             ),
             components: components
                 .iter()
-                .map(|component| self.component_info(component, &components))
+                .map(|component| self.component_info(component, &components, skips_rewrite))
                 .collect(),
             weights: scores.weights.clone(),
             skip: self.counts.offset,
@@ -123,7 +129,12 @@ impl Planner<'_> {
         }
     }
 
-    fn component_info(&self, component: &Component, all: &[Component]) -> QueryInfo {
+    fn component_info(
+        &self,
+        component: &Component,
+        all: &[Component],
+        skips_rewrite: bool,
+    ) -> QueryInfo {
         // Twice what is asked for, in 32 bits like the service's planner: it wraps around.
         let rows = |count: u64| u64::from((2 * count).max(LEAST_ROWS) as u32);
         let top = self.counts.top.map(rows);
@@ -139,40 +150,44 @@ impl Planner<'_> {
             .iter()
             .map(|one| format!("({} ?? {})", one.text, one.missing))
             .collect();
-        let mut payload = String::from("{");
-        write_string(&mut payload, "payload");
-        let _ = write!(
-            payload,
-            ": {}, \"componentScores\": [{}]}}",
-            self.payload(),
-            scores.join(", ")
-        );
+        let (root, payload, scores) = (self.root(), self.payload(), scores.join(", "));
         let direction = if component.descending { " DESC" } else { "" };
-        let _ = write!(
-            text,
-            "{}._rid, [{{\"item\": {}}}] AS orderByItems, {payload} AS payload{}{}\nORDER BY {}{direction}",
-            self.root(),
-            component.text,
-            self.sources_clause(),
-            self.filtered_clause(),
-            component.text
-        );
+        let score = &component.text;
+        let _ = if skips_rewrite {
+            write!(
+                text,
+                "{root}._rid, {payload} AS payload, [{scores}] AS componentScores{}{}",
+                self.sources_clause(),
+                self.existing_clause(),
+            )
+        } else {
+            write!(
+                text,
+                "{root}._rid, [{{\"item\": {score}}}] AS orderByItems, \
+                 {{\"payload\": {payload}, \"componentScores\": [{scores}]}} AS payload{}{}",
+                self.sources_clause(),
+                self.filtered_clause(),
+            )
+        };
+        let _ = write!(text, "\nORDER BY {score}{direction}");
         if let Some(limit) = limit {
             let _ = write!(text, "\nOFFSET 0 LIMIT {limit}");
         }
+        let key = (score.clone(), component.descending);
         QueryInfo {
             distinct: DistinctType::None,
-            top,
-            offset: limit.map(|_| 0),
-            limit,
-            order_by: vec![(component.text.clone(), component.descending)],
+            // Without an order of its own the client must not cut the rows of all ranges.
+            top: top.filter(|_| !skips_rewrite),
+            offset: limit.filter(|_| !skips_rewrite).map(|_| 0),
+            limit: limit.filter(|_| !skips_rewrite),
+            order_by: if skips_rewrite { Vec::new() } else { vec![key] },
             group_by_expressions: Vec::new(),
             group_by_aliases: Vec::new(),
             aggregates: Vec::new(),
             rewritten: text,
             has_select_value: false,
             distinct_count_alias: None,
-            non_streaming: true,
+            non_streaming: !skips_rewrite,
         }
     }
 }

@@ -146,7 +146,11 @@ fn write_hybrid(out: &mut String, info: &HybridInfo) {
     write_string(out, &info.global_statistics_query);
     out.push_str(",\"componentQueryInfos\":");
     write_list(out, &info.components, write_info);
-    out.push_str(",\"componentWeights\":");
+    // The service's planner leaves the variants without payload to later versions (recorded).
+    out.push_str(
+        ",\"componentWithoutPayloadQueryInfos\":[],\"projectionQueryInfo\":null,\
+         \"componentWeights\":",
+    );
     let weights = info.weights.as_deref().unwrap_or_default();
     write_list(out, weights, |out, weight| {
         out.push_str(&number_text(Number::Double(*weight)));

@@ -50,6 +50,19 @@ impl Planner<'_> {
         format!("\nWHERE {filter}")
     }
 
+    /// WHERE, and for SELECT VALUE the row's own existence.
+    pub(super) fn existing_clause(&self) -> String {
+        match (&self.query.filter, &self.query.select.projection) {
+            (Some(filter), Projection::Value(expr)) => format!(
+                "\nWHERE ({} AND IS_DEFINED({}))",
+                self.expr(filter),
+                self.expr(expr)
+            ),
+            (None, Projection::Value(expr)) => format!("\nWHERE IS_DEFINED({})", self.expr(expr)),
+            _ => self.where_clause(),
+        }
+    }
+
     fn group_by_clause(&self) -> String {
         let keys: Vec<String> = self
             .query

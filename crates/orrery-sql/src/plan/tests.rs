@@ -115,3 +115,36 @@ fn ranges_are_effective_keys() {
     ));
     assert!(planned("SELECT * FROM c", None).expect("a plan").is_plain());
 }
+
+#[test]
+fn clients_may_take_the_scores_beside_the_payload() {
+    let text = "SELECT TOP 5 c.a FROM c WHERE c.f ORDER BY RANK RRF(FullTextScore(c.t, 'x'), VectorDistance(c.v, [1]))";
+    let features = "HybridSearch, HybridSearchSkipOrderByRewrite";
+    let hybrid = |text: &str| {
+        let plan = planned(text, Some(Features::parse(features))).expect(text);
+        let json = plan.to_json();
+        assert!(
+            json.contains(r#""componentWithoutPayloadQueryInfos":[],"projectionQueryInfo":null"#),
+            "{json}"
+        );
+        match plan.info {
+            PlanInfo::Hybrid(info) => info.components,
+            PlanInfo::Query(_) => panic!("{text} is not hybrid"),
+        }
+    };
+    for info in hybrid(text) {
+        assert!(info.order_by.is_empty() && info.top.is_none() && !info.non_streaming);
+        assert!(
+            info.rewritten
+                .starts_with("SELECT TOP 120 c._rid, {\"a\": c.a} AS payload, [(_FullTextScore("),
+            "{}",
+            info.rewritten
+        );
+        assert!(
+            info.rewritten
+                .contains("] AS componentScores\nFROM c\nWHERE c.f\nORDER BY ")
+        );
+    }
+    let single = "SELECT TOP 5 * FROM c ORDER BY RANK FullTextScore(c.t, 'x')";
+    assert!(hybrid(single)[0].rewritten.contains("orderByItems"));
+}
