@@ -102,9 +102,10 @@ impl Engine {
             return Err(Error::Damaged("the rebuild of an index").into());
         };
         partition.set_rebuild(entry);
-        let passed = match entry.version == before.version {
-            true => entry.looked.saturating_sub(before.looked),
-            false => entry.looked,
+        let passed = if entry.version == before.version {
+            entry.looked.saturating_sub(before.looked)
+        } else {
+            entry.looked
         };
         // An empty step counts too, so that the loop ends whatever comes between.
         Ok(usize::try_from(passed.max(1)).unwrap_or(usize::MAX))

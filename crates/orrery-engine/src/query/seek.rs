@@ -112,6 +112,9 @@ impl Seeker<'_> {
             .composites()
             .filter_map(|composite| Some((composite, composable.served_by(composite)?)))
             .collect();
+        if self.is_exact {
+            composites.retain(|(_, served)| served.range.as_ref().is_none_or(is_whole));
+        }
         composites.sort_by_key(|(composite, _)| std::cmp::Reverse(composite.paths.len()));
         let Some((composite, served)) = composites.into_iter().next() else {
             return Ok(None);
@@ -317,6 +320,20 @@ fn may_match(text: &TextScan, value: &[u8]) -> bool {
     match ordered::decode(value) {
         Some((Decoded::Value(Value::String(value)), _)) => text.matches(&value),
         Some((Decoded::CutString(_), _)) => true,
+        _ => false,
+    }
+}
+
+/// Whether the entries of a composite index keep all of the constants of a range.
+fn is_whole(test: &IndexTest) -> bool {
+    let fits = |text: &str| text.len() < COMPOSITE_STRING_LIMIT;
+    let fits_bound = |bound: &Bound<Value<'_>>| match bound {
+        Bound::Included(value) | Bound::Excluded(value) => value.as_str().is_none_or(fits),
+        Bound::Unbounded => true,
+    };
+    match test {
+        IndexTest::Range(low, high) => fits_bound(low) && fits_bound(high),
+        IndexTest::StartsWith(text) => fits(text),
         _ => false,
     }
 }

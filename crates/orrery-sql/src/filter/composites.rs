@@ -66,7 +66,9 @@ impl Composable {
             is_ordered: !order.is_empty(),
             ..Self::default()
         };
-        conditions.iter().for_each(|condition| new.add(condition));
+        for condition in conditions {
+            new.add(condition);
+        }
         let fixed = |path: &Vec<IndexStep>| new.equal.iter().any(|(own, _)| own == path);
         let order = order.iter().filter(|(path, _)| !fixed(path));
         new.order = order.cloned().collect();
@@ -88,9 +90,7 @@ impl Composable {
                     .as_str()
                     .is_none_or(|text| text.len() <= COMPOSITE_STRING_LIMIT) =>
             {
-                if !self.equal.iter().any(|(own, _)| own == path) {
-                    self.equal.push((path.clone(), value.clone()));
-                }
+                self.equal.push((path.clone(), value.clone()));
             }
             IndexTest::Range(..) | IndexTest::StartsWith(_) => {
                 self.ranges.push((path.clone(), test.clone()));

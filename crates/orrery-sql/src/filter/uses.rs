@@ -38,24 +38,28 @@ struct Uses {
 }
 
 impl Uses {
+    /// Adds the tests of a filter; answers whether there were any.
     fn add(&mut self, filter: IndexFilter, is_required: bool) -> bool {
+        let before = self.list.len();
         match filter {
-            IndexFilter::All | IndexFilter::Nothing => false,
-            IndexFilter::And(branches) => branches
-                .into_iter()
-                .fold(false, |any, branch| self.add(branch, is_required) || any),
-            IndexFilter::Or(branches) => branches
-                .into_iter()
-                .fold(false, |any, branch| self.add(branch, false) || any),
-            IndexFilter::Path(path, test) => {
-                self.list.push(PathUse {
-                    path,
-                    test,
-                    is_required,
-                });
-                true
+            IndexFilter::All | IndexFilter::Nothing => {}
+            IndexFilter::And(branches) => {
+                for branch in branches {
+                    self.add(branch, is_required);
+                }
             }
+            IndexFilter::Or(branches) => {
+                for branch in branches {
+                    self.add(branch, false);
+                }
+            }
+            IndexFilter::Path(path, test) => self.list.push(PathUse {
+                path,
+                test,
+                is_required,
+            }),
         }
+        self.list.len() > before
     }
 
     /// A condition that every row must satisfy.
