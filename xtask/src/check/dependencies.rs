@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::process;
 
 /// A crate and the crates of ours that it may use.
-const ALLOWED: [(&str, &[&str]); 6] = [
+const ALLOWED: [(&str, &[&str]); 7] = [
     ("orrery-model", &[]),
     ("orrery-storage", &[]),
     ("orrery-sql", &["orrery-model"]),
@@ -18,6 +18,7 @@ const ALLOWED: [(&str, &[&str]); 6] = [
         "orrery-gateway",
         &["orrery-model", "orrery-sql", "orrery-engine"],
     ),
+    ("orrery-keylab", &["orrery-model", "orrery-sql"]),
     (
         "orrery-cli",
         &[
@@ -26,16 +27,18 @@ const ALLOWED: [(&str, &[&str]); 6] = [
             "orrery-storage",
             "orrery-engine",
             "orrery-gateway",
+            "orrery-keylab",
         ],
     ),
 ];
 
 /// The crates that must stay free of hidden time, sockets and threads of a runtime.
-const SYNCHRONOUS: [&str; 4] = [
+const SYNCHRONOUS: [&str; 5] = [
     "orrery-model",
     "orrery-sql",
     "orrery-storage",
     "orrery-engine",
+    "orrery-keylab",
 ];
 
 /// What a synchronous crate must not reach, even through others.

@@ -30,7 +30,8 @@ const AMBIENT: [&str; 4] = [
 ];
 
 /// The sources whose answers depend on nothing but their input, seed and clock.
-const DETERMINISTIC: [&str; 3] = [
+const DETERMINISTIC: [&str; 4] = [
+    "crates/orrery-keylab/src",
     "crates/orrery-model/src",
     "crates/orrery-sql/src",
     "crates/orrery-engine/src",

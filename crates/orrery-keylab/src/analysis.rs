@@ -1,0 +1,449 @@
+//! Analysis of real data: candidates found, placed, judged and ranked; or, without a workload,
+//! what the data alone can tell.
+
+mod facts;
+mod notes;
+mod sketch;
+mod spread;
+
+use serde::Serialize;
+
+use crate::candidates::{first_round, labels_needed, second_round};
+use crate::demand::{self, Charges, Demand, Window};
+use crate::error::KeylabError;
+use crate::gate::GateName;
+use crate::gates;
+use crate::layout::{Groups, Layout, Sampled, of_sample};
+use crate::outcome::{Volume, evaluate};
+use crate::placement::{Hash, PartitionRule, version1, version2};
+use crate::profile::Profile;
+use crate::scenario::{Horizon, KeySpec};
+use crate::simulate::{AtHorizon, Row, headroom, of_parts, rank, young};
+use crate::table::{Column, Table};
+use crate::verdict::Verdict;
+use crate::workload::{FILE_ORDER, Workload};
+use orrery_model::charge::{QueryCost, ReadCost};
+use orrery_model::limits::Limits;
+
+pub use sketch::{PathSummary, Types};
+pub use spread::{SPREAD_AT, Spread};
+
+/// One minus the confidence of all intervals together.
+const DELTA: f64 = 0.01;
+/// Candidates among which that is divided.
+const TESTED: f64 = 50.0;
+/// A key with fewer effective values is no key, whatever stands behind its values.
+const CURABLE: f64 = 1.5;
+
+/// What the analysis found.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Analysis {
+    /// Items seen; MongoDB's `analyzeShardKey` calls it `numDocsTotal`.
+    pub num_docs_total: u64,
+    /// Items that candidates were computed from.
+    pub num_docs_sampled: u64,
+    /// Mean bytes of an item.
+    pub avg_doc_size_bytes: f64,
+    /// Bytes of the largest item.
+    pub largest_item_bytes: usize,
+    /// Every path with its counts.
+    pub paths: Vec<PathSummary>,
+    /// Paths beyond the limits of the profile.
+    pub left_out: Vec<String>,
+    /// Candidates, best first; empty without a workload.
+    pub rows: Vec<Row>,
+    /// How stored items spread under each candidate.
+    pub spreads: Vec<Spread>,
+    /// Candidates that were not computed, with the reason.
+    pub excluded: Vec<Excluded>,
+    /// What is to be known beside the rows.
+    pub notes: Vec<String>,
+    /// What would change the answer, by computing it.
+    pub sensitivities: Vec<String>,
+    /// What the data cannot say.
+    pub questions: Vec<String>,
+}
+
+/// A candidate that was not computed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Excluded {
+    /// The key.
+    pub key: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A profile with what is needed to judge its candidates.
+pub struct Laboratory<'a> {
+    table: Table,
+    profile: &'a Profile,
+    workload: &'a Workload,
+    demands: Vec<Demand<'a>>,
+    peaks: Vec<Demand<'a>>,
+    charges: Charges,
+    rule: PartitionRule,
+    arrival: Option<Vec<u32>>,
+    delta: f64,
+}
+
+impl<'a> Laboratory<'a> {
+    /// Prepares a profile and a workload; an empty workload is one without patterns.
+    pub fn new(profile: &'a Profile, workload: &'a Workload) -> Result<Self, KeylabError> {
+        if profile.items == 0 {
+            return Err(KeylabError::Data {
+                origin: "data".to_owned(),
+                message: "no item in it".to_owned(),
+            });
+        }
+        let table = Table::of(profile, &workload.named_fields());
+        let reads = if workload.container.strong_reads {
+            ReadCost::Double
+        } else {
+            ReadCost::Single
+        };
+        let charges = Charges {
+            item_bytes: (profile.bytes / profile.items) as usize,
+            indexed_terms: workload.indexed_terms.unwrap_or_else(|| terms(profile)),
+            reads,
+            visit: orrery_model::charge::query(&QueryCost::default(), reads).units(),
+        };
+        let none = std::collections::BTreeMap::new();
+        let settle = |window| demand::settle(&workload.workload, &none, &charges, window);
+        let demands = settle(Window::Mean)?;
+        let peaks = settle(Window::Peak)?;
+        let arrival = arrival(&table, workload)?;
+        Ok(Self {
+            table,
+            profile,
+            workload,
+            demands,
+            peaks,
+            charges,
+            rule: PartitionRule {
+                limits: Limits::default(),
+                autoscale: workload.container.autoscale,
+            },
+            arrival,
+            delta: DELTA,
+        })
+    }
+
+    /// The sample by column.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    fn hash(&self) -> Hash<'static> {
+        if self.workload.container.version1 {
+            &version1
+        } else {
+            &version2
+        }
+    }
+
+    /// The columns of a key, those of truncated times made; `None` when one is not in the data.
+    fn columns(&self, key: &KeySpec) -> Option<Vec<Column>> {
+        key.fields()
+            .into_iter()
+            .map(|field| match field.split_once('@') {
+                Some((name, unit)) => self.table.truncated(name, unit),
+                None => self.table.column(field).cloned(),
+            })
+            .collect()
+    }
+
+    /// Everything: keys that are found, the workload's own, and what may cure those that fail for
+    /// their size or heat.
+    pub fn analyze(&self) -> Analysis {
+        let found = first_round(&self.table, &self.demands);
+        let mut keys = found.keys;
+        keys.extend(self.workload.candidates.iter().cloned());
+        let mut analysis = self.empty();
+        for (column, other) in found.equal {
+            analysis.excluded.push(Excluded {
+                key: format!("/{column}"),
+                reason: format!("groups the items exactly as /{other} does"),
+            });
+        }
+        let cures: Vec<(String, u64)> = keys
+            .iter()
+            .filter_map(|key| self.look_at(key, &mut analysis))
+            .collect();
+        for (field, labels) in cures {
+            for key in second_round(&self.table, &self.demands, &field, labels) {
+                self.look_at(&key, &mut analysis);
+            }
+        }
+        rank(&mut analysis.rows);
+        analysis.sensitivities = self.sensitivities(&analysis.rows);
+        self.notes(&mut analysis);
+        analysis
+    }
+
+    /// These keys and no others.
+    pub fn judge(&self, keys: &[KeySpec]) -> Analysis {
+        let mut analysis = self.empty();
+        for key in keys {
+            self.look_at(key, &mut analysis);
+        }
+        self.notes(&mut analysis);
+        analysis
+    }
+
+    fn empty(&self) -> Analysis {
+        Analysis {
+            num_docs_total: self.profile.items,
+            num_docs_sampled: self.table.rows as u64,
+            avg_doc_size_bytes: self.profile.bytes as f64 / self.profile.items as f64,
+            largest_item_bytes: self.profile.largest,
+            paths: sketch::summaries(self.profile),
+            left_out: self.table.left_out.clone(),
+            rows: Vec::new(),
+            spreads: Vec::new(),
+            excluded: Vec::new(),
+            notes: Vec::new(),
+            sensitivities: Vec::new(),
+            questions: Vec::new(),
+        }
+    }
+
+    /// Computes one key; returns the field to cure, and with how many labels, when only its size
+    /// or heat speaks against it.
+    fn look_at(&self, key: &KeySpec, analysis: &mut Analysis) -> Option<(String, u64)> {
+        let title = key.title();
+        let exclude = |analysis: &mut Analysis, reason: &str| {
+            analysis.excluded.push(Excluded {
+                key: title.clone(),
+                reason: reason.to_owned(),
+            });
+        };
+        let Some(columns) = self.columns(key) else {
+            exclude(analysis, "not in the data, or no time that can be cut");
+            return None;
+        };
+        let columns: Vec<&Column> = columns.iter().collect();
+        if let Some(column) = columns.iter().find(|column| column.compound > 0.0) {
+            let reason = format!("{} is an array or object in some items", column.name);
+            exclude(analysis, &reason);
+            return None;
+        }
+        let sampled = self.sampled(key, &columns, &self.demands);
+        let (layout, groups) = of_sample(&sampled);
+        analysis
+            .spreads
+            .push(spread::of(&sampled, &layout, &groups, title.clone()));
+        if self.demands.is_empty() {
+            return None;
+        }
+        let place = analysis.rows.len();
+        let (row, budget) = self.row(&sampled, &self.peaks, &layout, &groups, place);
+        let cure = match (&row.first_failure, key) {
+            (Some(failure), KeySpec::Path(path))
+                if row.effective_values > CURABLE
+                    && matches!(failure.gate, GateName::G2 | GateName::G3 | GateName::G5) =>
+            {
+                let at = row.horizons.last()?;
+                let labels = labels_needed(
+                    at.outcome.hottest,
+                    budget,
+                    at.outcome.largest_gb.estimate,
+                    at.outcome.partitions as f64,
+                    (at.outcome.provisioned / at.outcome.total.max(1.0) - 1.0).max(0.2),
+                );
+                Some((path.trim_start_matches('/').to_owned(), labels))
+            }
+            _ => None,
+        };
+        analysis.rows.push(row);
+        cure
+    }
+
+    fn row(
+        &self,
+        sampled: &Sampled<'_>,
+        peaks: &[Demand<'_>],
+        layout: &Layout,
+        groups: &Groups,
+        place: usize,
+    ) -> (Row, f64) {
+        let facts = facts::of(self.profile, self.workload, sampled, groups);
+        let peak = self.peak(sampled, peaks);
+        let mut horizons = Vec::new();
+        let mut budget = 0.0;
+        for horizon in &self.workload.horizons {
+            let volume = volume(horizon);
+            let outcome = evaluate(layout, &volume, &self.rule);
+            budget = outcome.budget();
+            let worst = peak.as_ref().map(|layout| {
+                let volume = Volume {
+                    ru: Some(outcome.provisioned),
+                    ..volume.clone()
+                };
+                evaluate(layout, &volume, &self.rule)
+            });
+            let gates = gates::ask(
+                &facts,
+                sampled.demands,
+                &outcome,
+                worst.as_ref(),
+                &self.rule,
+            );
+            horizons.push(AtHorizon {
+                name: horizon.name.clone(),
+                verdict: Verdict::of(&gates),
+                outcome,
+                gates,
+            });
+        }
+        let first = self.workload.horizons.first();
+        let holds = horizons.iter().all(|at| at.verdict != Verdict::Reject);
+        let headroom = first.filter(|_| holds).and_then(|first| {
+            headroom(&facts, sampled.demands, layout, &volume(first), &self.rule)
+        });
+        let young = first.and_then(|first| young(layout, &volume(first), &self.rule));
+        let key = sampled.key;
+        let row = of_parts(key.title(), key, place, horizons, layout, headroom, young);
+        (row, budget)
+    }
+
+    /// The layout in the worst window, when something tells it from the average.
+    fn peak(&self, sampled: &Sampled<'_>, peaks: &[Demand<'_>]) -> Option<Layout> {
+        let has_peak = peaks.iter().any(|demand| demand.pattern.peak > 1.0);
+        if !has_peak && self.arrival.is_none() {
+            return None;
+        }
+        let sampled = Sampled {
+            demands: peaks,
+            arrival: self.arrival.as_deref(),
+            table: sampled.table,
+            key: sampled.key,
+            columns: sampled.columns,
+            charges: sampled.charges,
+            hash: sampled.hash,
+            delta: sampled.delta,
+        };
+        Some(of_sample(&sampled).0)
+    }
+
+    /// What happens to the best keys when one kind of request comes three times as often.
+    fn sensitivities(&self, rows: &[Row]) -> Vec<String> {
+        const FACTOR: f64 = 3.0;
+        const LOOKED_AT: usize = 3;
+        const SENTENCES: usize = 2;
+        let mut sentences = Vec::new();
+        let Some(winner) = rows.first().filter(|row| row.verdict != Verdict::Reject) else {
+            return sentences;
+        };
+        for at in 0..self.demands.len() {
+            let more = |demands: &[Demand<'a>]| {
+                let mut demands = demands.to_vec();
+                demands[at].rate *= FACTOR;
+                demands
+            };
+            let (demands, peaks) = (more(&self.demands), more(&self.peaks));
+            let mut changed: Vec<Row> = rows
+                .iter()
+                .take(LOOKED_AT)
+                .filter_map(|row| {
+                    let key = &row.definition;
+                    let columns = self.columns(key)?;
+                    let columns: Vec<&Column> = columns.iter().collect();
+                    let sampled = self.sampled(key, &columns, &demands);
+                    let (layout, groups) = of_sample(&sampled);
+                    Some(self.row(&sampled, &peaks, &layout, &groups, row.place).0)
+                })
+                .collect();
+            rank(&mut changed);
+            let pattern = &self.demands[at].pattern.name;
+            let same = changed.iter().find(|row| row.key == winner.key);
+            if let Some(best) = changed.first()
+                && best.key != winner.key
+            {
+                sentences.push(format!(
+                    "Requests: with {FACTOR:.0} times as many '{pattern}', {} is better than {}.",
+                    best.key, winner.key
+                ));
+            } else if let Some(row) = same
+                && row.verdict > winner.verdict
+                && let Some(reason) = row.first_failure.as_ref().map(|failure| &failure.reason)
+            {
+                sentences.push(format!(
+                    "Requests: with {FACTOR:.0} times as many '{pattern}', {} would be rejected: {reason}.",
+                    winner.key
+                ));
+            }
+            if sentences.len() == SENTENCES {
+                break;
+            }
+        }
+        sentences
+    }
+
+    fn sampled<'b>(
+        &'b self,
+        key: &'b KeySpec,
+        columns: &'b [&'b Column],
+        demands: &'b [Demand<'b>],
+    ) -> Sampled<'b> {
+        Sampled {
+            table: &self.table,
+            key,
+            columns,
+            demands,
+            charges: self.charges,
+            hash: self.hash(),
+            delta: self.delta / TESTED,
+            arrival: None,
+        }
+    }
+}
+
+fn volume(horizon: &Horizon) -> Volume {
+    Volume {
+        gb: horizon.gb,
+        ru: horizon.ru,
+        rates: horizon.rates,
+        partitions: horizon.partitions,
+    }
+}
+
+/// Terms of an average item under the default policy: a value for each present path, the id and
+/// the time stamp counted by the service.
+fn terms(profile: &Profile) -> usize {
+    let values: u64 = profile.paths.iter().map(|path| path.stats.scalars()).sum();
+    (values as f64 / profile.items.max(1) as f64).round() as usize + 1
+}
+
+/// The rows in order of arrival.
+fn arrival(table: &Table, workload: &Workload) -> Result<Option<Vec<u32>>, KeylabError> {
+    let name = match workload.arrival.as_deref() {
+        Some(FILE_ORDER) => return Ok(Some((0..table.rows as u32).collect())),
+        Some(name) => name.trim_start_matches('/'),
+        None => "_ts",
+    };
+    let Some(column) = table.column(name) else {
+        if workload.arrival.is_some() {
+            return Err(KeylabError::invalid(
+                "arrival",
+                format!("'{name}' is no member of the data; write a member or `{FILE_ORDER}`"),
+            ));
+        }
+        return Ok(None);
+    };
+    let mut order: Vec<u32> = (0..table.rows as u32).collect();
+    let mut ranked: Vec<usize> = (0..column.values.len()).collect();
+    ranked.sort_by(|&left, &right| {
+        let (left, right) = (
+            column.values[left].to_value(),
+            column.values[right].to_value(),
+        );
+        orrery_model::value::Value::order(&left, &right)
+    });
+    let mut rank_of = vec![0_u32; ranked.len()];
+    for (rank, &code) in ranked.iter().enumerate() {
+        rank_of[code] = rank as u32;
+    }
+    order.sort_by_key(|&row| (rank_of[column.codes[row as usize] as usize], row));
+    Ok(Some(order))
+}

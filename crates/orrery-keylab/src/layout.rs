@@ -1,0 +1,116 @@
+//! Layout: what a candidate key places where, independent of how many partitions there are.
+
+mod axis;
+mod hierarchy;
+mod reach;
+mod sample;
+mod scenario;
+
+use serde::Serialize;
+
+use crate::evidence::Interval;
+use crate::routing::Reach;
+
+pub use sample::{Groups, Sampled, WINDOW, group_key, group_text, of_sample};
+pub use scenario::{Building, of_scenario};
+
+/// The demand of a workload under one key, at a rate factor of 1.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    /// Where the keys are and what each is asked for.
+    pub keys: Keys,
+    /// Request units a second of visits that hit partitions at random: of reads that ask for
+    /// several values.
+    pub scattered: f64,
+    /// Queries a second that visit every partition.
+    pub fan_out: f64,
+    /// Charge of visiting a partition.
+    pub visit: f64,
+    /// Reads of a prefix of a hierarchical key.
+    pub prefixes: Vec<PrefixReads>,
+    /// The workload if every request visited one partition.
+    pub ideal: f64,
+    /// Requests a second.
+    pub requests: f64,
+    /// Share of the bytes that the largest value holds.
+    pub largest: Interval,
+    /// The name of the largest value, as JSON.
+    pub largest_name: String,
+    /// The values that are asked for most, by name.
+    pub heavy: Vec<(String, f64)>,
+    /// How each pattern is routed.
+    pub routes: Vec<Route>,
+    /// The effective number of values, by bytes.
+    pub effective_values: f64,
+    /// Different values that production has.
+    pub distinct: f64,
+}
+
+/// Where keys are.
+#[derive(Debug, Clone)]
+pub enum Keys {
+    /// Keys of one hash: a position and request units a second for each.
+    Flat {
+        /// Positions.
+        positions: Vec<u128>,
+        /// Request units a second.
+        demand: Vec<f64>,
+        /// The hottest single value of production, with its name.
+        hottest: (f64, String),
+    },
+    /// Keys of several levels, in the order of their positions.
+    Hierarchy {
+        /// First-level values: position, and the index of their first key.
+        heads: Vec<(u128, usize)>,
+        /// Share of the bytes of each key.
+        bytes: Vec<f64>,
+        /// Request units a second of each key.
+        demand: Vec<f64>,
+        /// Names of the first-level values, as JSON.
+        names: Vec<String>,
+    },
+}
+
+/// Reads of everything under a first-level value.
+#[derive(Debug, Clone)]
+pub struct PrefixReads {
+    /// Reads a second of each first-level value.
+    pub rates: Vec<f64>,
+    /// Charge when the prefix lies on one partition.
+    pub charge: f64,
+    /// Part of the charge that is paid once.
+    pub loads: f64,
+}
+
+/// How a pattern is routed.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Route {
+    /// The pattern's name.
+    pub pattern: String,
+    /// How far its requests go.
+    pub reach: Reach,
+    /// Requests a second.
+    pub rate: f64,
+    /// Charge of a visit to one partition.
+    pub charge: f64,
+    /// Part of the charge that is paid once.
+    pub loads: f64,
+    /// Whether the charge was measured; else it is the model's.
+    pub measured: bool,
+    /// Whether it changes items.
+    pub is_write: bool,
+}
+
+impl Route {
+    /// What one request costs when the container has so many partitions.
+    pub fn cost(&self, partitions: f64, visit: f64) -> f64 {
+        match self.reach {
+            Reach::Point | Reach::Single => self.charge,
+            Reach::Values(values) | Reach::Prefix(values) => {
+                self.charge + (values - 1.0).max(0.0) * visit
+            }
+            Reach::FanOut => partitions * visit + self.loads,
+        }
+    }
+}

@@ -1,0 +1,492 @@
+//! Layouts from a sample of real items.
+
+use orrery_model::partition_key::KeyComponent;
+use rustc_hash::FxHashMap;
+
+use super::reach::reach;
+use super::scenario::{joined, labels};
+use super::{Keys, Layout, PrefixReads, Route};
+use crate::demand::{self, Charges, Demand};
+use crate::evidence::{Interval, clopper_pearson};
+use crate::placement::Hash;
+use crate::report::text::key_text;
+use crate::routing::Reach;
+use crate::scenario::{KeySpec, Operation};
+use crate::table::{Column, Table};
+
+/// Sets up to this size can be listed by an application.
+const ENUMERABLE: f64 = 1_000.0;
+/// Items of a window of arrival.
+pub const WINDOW: usize = 1_000;
+
+/// What a layout is built from.
+pub struct Sampled<'a> {
+    /// The sample.
+    pub table: &'a Table,
+    /// The key.
+    pub key: &'a KeySpec,
+    /// The columns that make the key, in order.
+    pub columns: &'a [&'a Column],
+    /// The workload.
+    pub demands: &'a [Demand<'a>],
+    /// Charges.
+    pub charges: Charges,
+    /// The hash.
+    pub hash: Hash<'a>,
+    /// One minus the confidence of intervals.
+    pub delta: f64,
+    /// Rows in order of arrival, to look for the worst window; the average when absent.
+    pub arrival: Option<&'a [u32]>,
+}
+
+/// The rows by key.
+pub struct Groups {
+    /// For each row its group.
+    pub of_row: Vec<u32>,
+    /// For each group a row that shows its values.
+    pub shown_by: Vec<u32>,
+    /// Items of each group.
+    pub items: Vec<u32>,
+    /// Bytes of each group.
+    pub bytes: Vec<u64>,
+}
+
+impl Groups {
+    /// Groups rows that have equal values in all columns.
+    pub fn of(table: &Table, columns: &[&Column]) -> Self {
+        let mut of_row = vec![0_u32; table.rows];
+        let mut count = 1_u32;
+        for (at, column) in columns.iter().enumerate() {
+            // Codes of the first column are dense; later ones are paired with the groups so far.
+            let mut dense = vec![u32::MAX; if at == 0 { column.values.len() } else { 0 }];
+            let mut paired: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+            let mut next = 0;
+            for (row, group) in of_row.iter_mut().enumerate() {
+                let code = column.codes[row];
+                let place = if at == 0 {
+                    &mut dense[code as usize]
+                } else {
+                    paired.entry((*group, code)).or_insert(u32::MAX)
+                };
+                if *place == u32::MAX {
+                    *place = next;
+                    next += 1;
+                }
+                *group = *place;
+            }
+            count = next;
+        }
+        let mut groups = Self {
+            shown_by: vec![u32::MAX; count as usize],
+            items: vec![0; count as usize],
+            bytes: vec![0; count as usize],
+            of_row,
+        };
+        for (row, &group) in groups.of_row.iter().enumerate() {
+            let group = group as usize;
+            if groups.items[group] == 0 {
+                groups.shown_by[group] = row as u32;
+            }
+            groups.items[group] += 1;
+            groups.bytes[group] += u64::from(table.bytes[row]);
+        }
+        groups
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.shown_by.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.shown_by.is_empty()
+    }
+
+    /// Whether every item has another value.
+    pub fn is_unique(&self) -> bool {
+        self.len() > 1 && self.items.iter().all(|&items| items == 1)
+    }
+
+    /// The effective number of values, without bias from the sample's size.
+    pub fn effective(&self) -> f64 {
+        let rows: f64 = self.items.iter().map(|&items| f64::from(items)).sum();
+        let pairs: f64 = self
+            .items
+            .iter()
+            .map(|&items| f64::from(items) * (f64::from(items) - 1.0))
+            .sum();
+        if pairs <= 0.0 {
+            f64::INFINITY
+        } else {
+            rows * (rows - 1.0) / pairs
+        }
+    }
+}
+
+/// The layout of a key over a sample, and its groups.
+pub fn of_sample(sampled: &Sampled<'_>) -> (Layout, Groups) {
+    let groups = Groups::of(sampled.table, sampled.columns);
+    let names: Vec<&str> = sampled
+        .columns
+        .iter()
+        .map(|column| column.name.as_str())
+        .collect();
+    let closed: Vec<Option<f64>> = sampled
+        .columns
+        .iter()
+        .map(|column| (column.distinct <= ENUMERABLE).then_some(column.distinct.max(1.0)))
+        .collect();
+    let routes: Vec<Route> = sampled
+        .demands
+        .iter()
+        .map(|demand| Route {
+            pattern: demand.pattern.name.clone(),
+            reach: reach(sampled.key, demand, &names, &closed),
+            rate: demand.rate,
+            charge: demand.charge,
+            loads: demand.loads,
+            measured: demand.is_measured,
+            is_write: demand.pattern.op.is_write(),
+        })
+        .collect();
+    let (largest, largest_name) = largest(sampled, &groups);
+    let effective = groups.effective();
+    let mut layout = Layout {
+        keys: Keys::Flat {
+            positions: Vec::new(),
+            demand: Vec::new(),
+            hottest: (0.0, String::new()),
+        },
+        scattered: 0.0,
+        fan_out: routes
+            .iter()
+            .filter(|route| route.reach == Reach::FanOut)
+            .map(|route| route.rate)
+            .sum(),
+        visit: sampled.charges.visit,
+        prefixes: Vec::new(),
+        heavy: Vec::new(),
+        ideal: demand::ideal(sampled.demands),
+        requests: sampled.demands.iter().map(|demand| demand.rate).sum(),
+        largest,
+        largest_name,
+        effective_values: if effective.is_finite() {
+            effective
+        } else {
+            // Nothing was seen twice: as many as there are items.
+            sampled.table.items as f64
+        },
+        distinct: match sampled.columns {
+            [column] => column.distinct,
+            _ => groups.len() as f64,
+        },
+        routes,
+    };
+    let worst = sampled.arrival.map(|order| worst_window(&groups, order));
+    let shares: Vec<Vec<(u32, f64)>> = sampled
+        .demands
+        .iter()
+        .map(|demand| shares(sampled, &groups, demand, worst.as_deref()))
+        .collect();
+    layout.heavy = heaviest(sampled, &groups, &layout, &shares);
+    match sampled.key {
+        KeySpec::Hierarchy(_) => hierarchy(sampled, &groups, &shares, &mut layout),
+        _ => flat(sampled, &groups, &shares, &mut layout),
+    }
+    (layout, groups)
+}
+
+/// The groups that are asked for most, labels and prefixes aside.
+fn heaviest(
+    sampled: &Sampled<'_>,
+    groups: &Groups,
+    layout: &Layout,
+    shares: &[Vec<(u32, f64)>],
+) -> Vec<(String, f64)> {
+    /// Values that a heat map shows.
+    const SHOWN: usize = 50;
+    let mut demand = vec![0.0; groups.len()];
+    for ((pattern, route), shares) in sampled.demands.iter().zip(&layout.routes).zip(shares) {
+        let ru = placed(pattern, route);
+        for &(group, share) in shares {
+            demand[group as usize] += ru * share;
+        }
+    }
+    let mut order: Vec<usize> = (0..groups.len()).collect();
+    order.sort_by(|&left, &right| {
+        demand[right]
+            .total_cmp(&demand[left])
+            .then(left.cmp(&right))
+    });
+    order.truncate(SHOWN);
+    order
+        .into_iter()
+        .filter(|&group| demand[group] > 0.0)
+        .map(|group| (group_text(sampled.columns, groups, group), demand[group]))
+        .collect()
+}
+
+/// Which groups the requests of a pattern concern, with their shares.
+fn shares(
+    sampled: &Sampled<'_>,
+    groups: &Groups,
+    demand: &Demand<'_>,
+    worst: Option<&[(u32, f64)]>,
+) -> Vec<(u32, f64)> {
+    if let (Operation::Create | Operation::Batch, Some(worst)) = (demand.pattern.op, worst) {
+        return worst.to_vec();
+    }
+    // Values that the text itself names.
+    let literal: Vec<(&Column, Vec<KeyComponent>)> = sampled
+        .columns
+        .iter()
+        .filter_map(|column| {
+            let known = demand.filter.as_ref()?.known(&column.name);
+            Some((*column, known.literals()?))
+        })
+        .collect();
+    let mut items = vec![0_u32; groups.len()];
+    if literal.is_empty() {
+        items.clone_from(&groups.items);
+    } else {
+        let allowed: Vec<(&Column, Vec<bool>)> = literal
+            .iter()
+            .map(|(column, values)| {
+                let allowed = column.values.iter().map(|value| values.contains(value));
+                (*column, allowed.collect())
+            })
+            .collect();
+        for (row, group) in groups.of_row.iter().enumerate() {
+            let is_meant =
+                |(column, allowed): &(&Column, Vec<bool>)| allowed[column.codes[row] as usize];
+            items[*group as usize] += u32::from(allowed.iter().all(is_meant));
+        }
+    }
+    let total: f64 = items.iter().map(|&items| f64::from(items)).sum();
+    if total <= 0.0 {
+        return Vec::new();
+    }
+    items
+        .iter()
+        .enumerate()
+        .filter(|(_, items)| **items > 0)
+        .map(|(group, &items)| (group as u32, f64::from(items) / total))
+        .collect()
+}
+
+/// The shares of the window of arrival in which one group has most.
+fn worst_window(groups: &Groups, order: &[u32]) -> Vec<(u32, f64)> {
+    let mut worst: (u32, &[u32]) = (0, &[]);
+    let mut counts: FxHashMap<u32, u32> = FxHashMap::default();
+    for window in order.chunks(WINDOW) {
+        if window.len() * 2 < WINDOW && order.len() >= WINDOW {
+            continue;
+        }
+        counts.clear();
+        for row in window {
+            *counts.entry(groups.of_row[*row as usize]).or_default() += 1;
+        }
+        let most = counts.values().copied().max().unwrap_or(0);
+        if most > worst.0 {
+            worst = (most, window);
+        }
+    }
+    let mut counts: std::collections::BTreeMap<u32, u32> = std::collections::BTreeMap::new();
+    for row in worst.1 {
+        *counts.entry(groups.of_row[*row as usize]).or_default() += 1;
+    }
+    let total = worst.1.len().max(1) as f64;
+    counts
+        .into_iter()
+        .map(|(group, items)| (group, f64::from(items) / total))
+        .collect()
+}
+
+/// The share of the bytes that the largest full key holds.
+fn largest(sampled: &Sampled<'_>, groups: &Groups) -> (Interval, String) {
+    let table = sampled.table;
+    let Some(top) = (0..groups.len()).max_by_key(|&group| groups.bytes[group]) else {
+        return (Interval::exact(0.0), String::new());
+    };
+    let name = group_text(sampled.columns, groups, top);
+    let labels = match sampled.key {
+        KeySpec::Suffix { suffix } => suffix.buckets as f64,
+        _ => 1.0,
+    };
+    let total: u64 = groups.bytes.iter().sum();
+    let weight = groups.bytes[top] as f64 / total.max(1) as f64;
+    let items = u64::from(groups.items[top]);
+    let mut interval = clopper_pearson(items, table.rows as u64, sampled.delta);
+    // From shares of items to shares of bytes.
+    let by_bytes = if interval.estimate > 0.0 {
+        weight / interval.estimate
+    } else {
+        1.0
+    };
+    interval = interval.scaled(by_bytes);
+    if groups.is_unique() {
+        // Every item has another value, so will every further one.
+        interval.low = 0.0;
+        interval.estimate = 1.0 / table.items.max(1) as f64;
+    }
+    interval.high = interval.high.min(1.0);
+    (interval.scaled(1.0 / labels), name)
+}
+
+/// The values of a group, for people.
+pub fn group_text(columns: &[&Column], groups: &Groups, group: usize) -> String {
+    let row = groups.shown_by[group] as usize;
+    let values: Vec<String> = columns
+        .iter()
+        .map(|column| key_text(&column.values[column.codes[row] as usize]))
+        .collect();
+    values.join(", ")
+}
+
+fn component<'a>(column: &'a Column, groups: &Groups, group: usize) -> &'a KeyComponent {
+    let row = groups.shown_by[group] as usize;
+    &column.values[column.codes[row] as usize]
+}
+
+/// The one string or value of a group's key.
+pub fn group_key(
+    key: &KeySpec,
+    columns: &[&Column],
+    groups: &Groups,
+    group: usize,
+) -> KeyComponent {
+    match key {
+        KeySpec::Concat { concat } => joined(
+            columns
+                .iter()
+                .map(|column| component(column, groups, group)),
+            &concat.separator,
+        ),
+        _ => component(columns[0], groups, group).clone(),
+    }
+}
+
+fn placed(demand: &Demand<'_>, route: &Route) -> f64 {
+    match route.reach {
+        Reach::FanOut => demand.rate * demand.loads.min(demand.charge),
+        _ => demand.rate * demand.charge,
+    }
+}
+
+fn flat(sampled: &Sampled<'_>, groups: &Groups, shares: &[Vec<(u32, f64)>], layout: &mut Layout) {
+    let mut by_group = vec![0.0; groups.len()];
+    for ((demand, route), shares) in sampled.demands.iter().zip(&layout.routes).zip(shares) {
+        let ru = placed(demand, route);
+        for &(group, share) in shares {
+            by_group[group as usize] += ru * share;
+        }
+        if let Reach::Values(values) = route.reach {
+            layout.scattered += demand.rate * (values - 1.0).max(0.0) * layout.visit;
+        }
+    }
+    let (mut positions, mut demand) = (Vec::new(), Vec::new());
+    let mut hottest = (0.0, 0);
+    for (group, &ru) in by_group.iter().enumerate() {
+        let key = group_key(sampled.key, sampled.columns, groups, group);
+        if let KeySpec::Suffix { suffix } = sampled.key {
+            let labels = labels(
+                &key,
+                &suffix.separator,
+                suffix.buckets,
+                suffix.start,
+                suffix.labels,
+                sampled.hash,
+            );
+            for label in &labels {
+                positions.push((sampled.hash)(label));
+                demand.push(ru / labels.len() as f64);
+            }
+            if ru / labels.len().max(1) as f64 > hottest.0 {
+                hottest = (ru / labels.len() as f64, group);
+            }
+        } else {
+            positions.push((sampled.hash)(&key));
+            demand.push(ru);
+            if ru > hottest.0 {
+                hottest = (ru, group);
+            }
+        }
+    }
+    let name = if groups.is_empty() {
+        String::new()
+    } else {
+        group_text(sampled.columns, groups, hottest.1)
+    };
+    layout.keys = Keys::Flat {
+        positions,
+        demand,
+        hottest: (hottest.0, name),
+    };
+}
+
+fn hierarchy(
+    sampled: &Sampled<'_>,
+    groups: &Groups,
+    shares: &[Vec<(u32, f64)>],
+    layout: &mut Layout,
+) {
+    let mut order: Vec<([u128; 3], usize)> = (0..groups.len())
+        .map(|group| {
+            let mut position = [0; 3];
+            for (level, column) in position.iter_mut().zip(sampled.columns) {
+                *level = (sampled.hash)(component(column, groups, group));
+            }
+            (position, group)
+        })
+        .collect();
+    order.sort_unstable();
+    let mut place = vec![0_usize; groups.len()];
+    let mut heads: Vec<(u128, usize)> = Vec::new();
+    let mut names = Vec::new();
+    let mut head_of = vec![0_usize; groups.len()];
+    for (at, (position, group)) in order.iter().enumerate() {
+        if heads.last().is_none_or(|head| head.0 != position[0]) {
+            heads.push((position[0], at));
+            names.push(key_text(component(sampled.columns[0], groups, *group)));
+        }
+        place[*group] = at;
+        head_of[*group] = heads.len() - 1;
+    }
+    let total: f64 = groups.bytes.iter().map(|&bytes| bytes as f64).sum();
+    let bytes = order
+        .iter()
+        .map(|(_, group)| groups.bytes[*group] as f64 / total.max(1.0))
+        .collect();
+    let mut demand = vec![0.0; groups.len()];
+    for ((pattern, route), shares) in sampled.demands.iter().zip(&layout.routes).zip(shares) {
+        match route.reach {
+            Reach::Prefix(values) => {
+                let mut rates = vec![0.0; heads.len()];
+                for &(group, share) in shares {
+                    rates[head_of[group as usize]] += pattern.rate * values * share;
+                }
+                layout.prefixes.push(PrefixReads {
+                    rates,
+                    charge: pattern.charge,
+                    loads: pattern.loads,
+                });
+            }
+            reach => {
+                let ru = placed(pattern, route);
+                for &(group, share) in shares {
+                    demand[place[group as usize]] += ru * share;
+                }
+                if let Reach::Values(values) = reach {
+                    layout.scattered += pattern.rate * (values - 1.0).max(0.0) * layout.visit;
+                }
+            }
+        }
+    }
+    layout.keys = Keys::Hierarchy {
+        heads,
+        bytes,
+        demand,
+        names,
+    };
+}

@@ -1,0 +1,137 @@
+//! The paths of the data, each with a small number.
+//!
+//! Items of one kind name their members in the same order, so the member that came next last time
+//! is tried first: finding a path is one comparison of bytes.
+
+/// Most paths that are profiled; data whose member names are values has more.
+pub const MAX_PATHS: usize = 2_000;
+
+/// A path of the data.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct PathId(u32);
+
+impl PathId {
+    /// The parent of the first names.
+    pub(crate) const ROOT: Self = Self(u32::MAX);
+
+    pub(crate) fn at(index: usize) -> Self {
+        Self(index as u32)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+#[derive(Debug)]
+struct Node {
+    name: Box<[u8]>,
+    parent: PathId,
+    members: Members,
+}
+
+#[derive(Debug, Default)]
+struct Members {
+    ids: Vec<PathId>,
+    expected: usize,
+}
+
+/// All paths seen.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    nodes: Vec<Node>,
+    top: Members,
+}
+
+impl Paths {
+    pub(crate) fn new() -> Self {
+        Self {
+            nodes: Vec::new(),
+            top: Members::default(),
+        }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// The member of a path by its raw name, made when it is new; `None` beyond [`MAX_PATHS`].
+    pub(crate) fn member(&mut self, parent: PathId, name: &[u8]) -> Option<PathId> {
+        let members = self.members(parent);
+        let (expected, count) = (members.expected, members.ids.len());
+        // First the expected one, then those after it, then those before.
+        for step in 0..count {
+            let at = (expected + step) % count;
+            let id = self.members(parent).ids[at];
+            if *self.nodes[id.index()].name == *name {
+                self.members_mut(parent).expected = (at + 1) % count;
+                return Some(id);
+            }
+        }
+        if self.nodes.len() >= MAX_PATHS {
+            return None;
+        }
+        let id = PathId::at(self.nodes.len());
+        self.nodes.push(Node {
+            name: name.into(),
+            parent,
+            members: Members::default(),
+        });
+        let members = self.members_mut(parent);
+        members.ids.push(id);
+        members.expected = 0;
+        Some(id)
+    }
+
+    fn members(&self, parent: PathId) -> &Members {
+        if parent == PathId::ROOT {
+            &self.top
+        } else {
+            &self.nodes[parent.index()].members
+        }
+    }
+
+    fn members_mut(&mut self, parent: PathId) -> &mut Members {
+        if parent == PathId::ROOT {
+            &mut self.top
+        } else {
+            &mut self.nodes[parent.index()].members
+        }
+    }
+
+    /// A top-level member that was seen.
+    pub(crate) fn find(&self, name: &str) -> Option<PathId> {
+        self.top
+            .ids
+            .iter()
+            .copied()
+            .find(|id| *self.nodes[id.index()].name == *name.as_bytes())
+    }
+
+    /// The same path of another set.
+    pub(crate) fn adopt(&mut self, other: &Self, id: PathId) -> Option<PathId> {
+        let mut names = Vec::new();
+        let mut at = id;
+        while at != PathId::ROOT {
+            let node = &other.nodes[at.index()];
+            names.push(&node.name);
+            at = node.parent;
+        }
+        let mut place = PathId::ROOT;
+        for name in names.into_iter().rev() {
+            place = self.member(place, name)?;
+        }
+        Some(place)
+    }
+
+    /// The names from the top, joined by `/`.
+    pub(crate) fn name(&self, id: PathId) -> String {
+        let node = &self.nodes[id.index()];
+        let name = String::from_utf8_lossy(&node.name);
+        if node.parent == PathId::ROOT {
+            name.into_owned()
+        } else {
+            format!("{}/{name}", self.name(node.parent))
+        }
+    }
+}

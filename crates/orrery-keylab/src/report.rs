@@ -1,0 +1,10 @@
+//! Reports: tables for terminals and the words and numbers in them.
+
+pub mod advice;
+pub mod check;
+pub mod html;
+pub mod json;
+pub mod markdown;
+pub mod table;
+pub mod terminal;
+pub mod text;

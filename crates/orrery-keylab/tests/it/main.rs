@@ -1,0 +1,10 @@
+//! Behaviour of the laboratory, a module each.
+#![allow(clippy::unwrap_used)] // a test that fails says where by panicking
+
+mod analysis;
+mod emit;
+mod generate;
+mod mutations;
+mod profile;
+mod properties;
+mod scenarios;
