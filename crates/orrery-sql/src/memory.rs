@@ -24,7 +24,7 @@ impl MemoryPool {
 
     fn take(&self, bytes: usize) -> bool {
         self.0
-            .try_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| {
                 left.checked_sub(bytes)
             })
             .is_ok()

@@ -295,9 +295,10 @@ fn commands_that_only_read_do_not_offer_to_create() {
 fn too_many_errors_end_an_import_early() {
     let folder = Folder::new();
     let data = folder.at("data");
-    let lines: String = (0..20_000)
+    let lines: Vec<String> = (0..20_000)
         .map(|number| format!("{{\"id\":\"{number}\",\"pk\":\"x\"\n"))
         .collect();
+    let lines = lines.concat();
     let file = folder.write("broken.ndjson", &lines);
     let import = [
         "import",

@@ -292,7 +292,7 @@ fn users_permissions_and_scripts_are_checked() {
     let absent = permission.replace("colls/c", "colls/absent");
     let absent = create(&engine, feed, &absent).expect_err("nothing there");
     assert!(matches!(absent.error, Error::NotFound));
-    for key in [r#"[[1]]"#, r#"[]"#, r#""a""#, r#"[{"a":1}]"#] {
+    for key in ["[[1]]", "[]", r#""a""#, r#"[{"a":1}]"#] {
         let keyed = format!(
             r#"{{"id":"k","permissionMode":"Read","resource":"dbs/d/colls/c","resourcePartitionKey":{key}}}"#
         );

@@ -257,7 +257,7 @@ impl<'p> Sink<'p> {
     fn waiting(&self) -> usize {
         let stage = match &self.stage {
             Stage::Stream => 0,
-            Stage::Sort(sorter) => sorter.memory() + self.near.memory(),
+            Stage::Sort(sorter) => sorter.held() + self.near.held(),
             Stage::Group(_, groups) => groups.memory(),
             Stage::Rank(ranking) => ranking.memory(),
         };

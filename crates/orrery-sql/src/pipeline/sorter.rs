@@ -100,7 +100,7 @@ impl<'p> Sorter<'p> {
     }
 
     /// Bytes held, roughly.
-    pub(crate) fn memory(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.bytes
     }
 
