@@ -77,7 +77,7 @@ fn alone(world: &World, text: &str) -> Option<Vec<String>> {
     let mut flow = Flow::More;
     let partition = world.container.ranges().partitions()[0].clone();
     for (docid, _, text) in asking::items(world, &partition) {
-        if flow != Flow::More {
+        if flow != Flow::More || !program.reads_items() {
             break;
         }
         let item = Item {
