@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use http::Method;
 use http::request::Parts;
-use http::{Method, header};
 use orrery_engine::{Clock, Engine, Entropy};
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 
@@ -152,7 +152,7 @@ impl Handler for Gateway {
         if call.head.method == Method::GET && reply.status().is_success() {
             // Python shows from it which region answered.
             let location = account::address(&self.config, &call, path);
-            reply = reply.header_text(header::CONTENT_LOCATION, location);
+            reply = reply.content_location(location);
         }
         reply.into_response(activity, head)
     }

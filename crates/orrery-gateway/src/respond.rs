@@ -4,31 +4,40 @@
 
 mod activity;
 pub mod errors;
+mod item_form;
 pub mod names;
 mod owner;
 mod session;
 mod short_text;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG};
+use http::header::CACHE_CONTROL;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use http_body_util::Full;
 use orrery_engine::Meta;
 
 pub use activity::{ActivityId, ActivitySource};
-pub use owner::{Owner, Owners, path_header};
+pub use owner::{Owner, Owners};
 
 use crate::server::Response;
-use short_text::short_text;
+use item_form::Changing;
+use session::Positions;
+use short_text::ShortText;
 
 /// An answer in the making.
 #[derive(Debug)]
 pub struct Reply {
     status: StatusCode,
-    headers: HeaderMap,
+    content_type: Option<HeaderValue>,
+    content_location: Option<HeaderValue>,
+    etag: Option<HeaderValue>,
+    /// Further headers; the last of a name counts.
+    headers: Vec<(HeaderName, HeaderValue)>,
     body: Bytes,
     meta: Meta,
-    owner: Option<Owner>,
+    owner: Option<Arc<Owner>>,
     session: bool,
 }
 
@@ -37,8 +46,10 @@ impl Reply {
     pub fn empty(status: StatusCode) -> Self {
         Self {
             status,
-            // Every response carries about thirty headers: one allocation for them.
-            headers: HeaderMap::with_capacity(40),
+            content_type: None,
+            content_location: None,
+            etag: None,
+            headers: Vec::new(),
             body: Bytes::new(),
             meta: Meta::default(),
             owner: None,
@@ -58,7 +69,7 @@ impl Reply {
         body: impl Into<Bytes>,
     ) -> Self {
         let mut reply = Self::empty(status);
-        reply.headers.insert(CONTENT_TYPE, content_type);
+        reply.content_type = Some(content_type);
         reply.body = body.into();
         reply
     }
@@ -71,7 +82,7 @@ impl Reply {
 
     /// Says that this belongs to a container's data: the session token and the two
     /// paths go with it, whatever the status.
-    pub fn in_container(mut self, owner: Owner) -> Self {
+    pub fn in_container(mut self, owner: Arc<Owner>) -> Self {
         self.owner = Some(owner);
         self.session = true;
         self
@@ -79,28 +90,34 @@ impl Reply {
 
     /// Names the owner of a metadata resource, which has no session.
     pub fn owned_by(mut self, owner: Owner) -> Self {
-        self.owner = Some(owner);
+        self.owner = Some(Arc::new(owner));
         self
     }
 
     /// Adds a header.
     pub fn header(mut self, name: HeaderName, value: HeaderValue) -> Self {
-        self.headers.insert(name, value);
+        self.headers.push((name, value));
         self
     }
 
     /// Adds a header whose value comes from data. A text that no header can carry is
     /// left out: better no diagnostics than no answer.
     pub fn header_text(mut self, name: HeaderName, value: impl Into<Bytes>) -> Self {
-        if let Ok(value) = HeaderValue::from_maybe_shared(value.into()) {
-            self.headers.insert(name, value);
-        }
+        let value = HeaderValue::from_maybe_shared(value.into());
+        self.headers.extend(value.ok().map(|value| (name, value)));
         self
     }
 
     /// Adds the etag, quotes included.
-    pub fn etag(self, etag: impl Into<Bytes>) -> Self {
-        self.header_text(ETAG, etag)
+    pub fn etag(mut self, etag: impl Into<Bytes>) -> Self {
+        self.etag = HeaderValue::from_maybe_shared(etag.into()).ok();
+        self
+    }
+
+    /// Adds where the resource is.
+    pub fn content_location(mut self, url: impl Into<Bytes>) -> Self {
+        self.content_location = HeaderValue::from_maybe_shared(url.into()).ok();
+        self
     }
 
     /// Adds the number of items on a page.
@@ -119,7 +136,7 @@ impl Reply {
     /// Drops the body but none of the headers, as `Prefer: return=minimal` asks.
     pub fn without_body(mut self) -> Self {
         self.body = Bytes::new();
-        self.headers.remove(CONTENT_TYPE);
+        self.content_type = None;
         self
     }
 
@@ -135,20 +152,16 @@ impl Reply {
             self.status,
             StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED
         );
-        let headers = &mut self.headers;
-        if !bodiless {
-            headers.insert(CONTENT_LENGTH, self.body.len().into());
-        }
-        headers.insert(names::ACTIVITY_ID, activity.into_header());
-        headers.insert(names::REQUEST_CHARGE, charge_header(&self.meta));
-        add_constants(headers);
-        if self.session {
-            session::add_positions(headers, &self.meta);
-        }
-        if let Some(owner) = self.owner {
-            headers.insert(names::ALT_CONTENT_PATH, owner.alt_path);
-            headers.insert(names::CONTENT_PATH, owner.rid);
-        }
+        let length = self.body.len() as u64;
+        let changing = Changing {
+            content_length: (!bodiless).then(|| ShortText::new().number(length).value()),
+            content_type: self.content_type.take(),
+            content_location: self.content_location.take(),
+            etag: self.etag.take(),
+            activity: activity.into_header(),
+            charge: ShortText::new().charge(self.meta.charge).value(),
+            positions: self.session.then(|| Positions::of(&self.meta)).flatten(),
+        };
         let body = if head || bodiless {
             Bytes::new()
         } else {
@@ -156,13 +169,33 @@ impl Reply {
         };
         let mut response = http::Response::new(Full::new(body));
         *response.status_mut() = self.status;
-        *response.headers_mut() = self.headers;
+        *response.headers_mut() = all_headers(changing, self.headers, self.owner.as_deref());
         response
     }
 }
 
-fn charge_header(meta: &Meta) -> HeaderValue {
-    short_text(format_args!("{}", meta.charge)).unwrap_or(HeaderValue::from_static("0"))
+/// The headers of a response: those that change, those of its operation, and the rest.
+fn all_headers(
+    changing: Changing,
+    more: Vec<(HeaderName, HeaderValue)>,
+    owner: Option<&Owner>,
+) -> HeaderMap {
+    if more.is_empty()
+        && changing.is_complete()
+        && let Some(form) = owner.and_then(|owner| owner.item_form.as_ref())
+    {
+        return form.filled(changing);
+    }
+    let mut headers = changing.into_map();
+    for (name, value) in more {
+        headers.insert(name, value);
+    }
+    add_constants(&mut headers);
+    if let Some(owner) = owner {
+        headers.insert(names::ALT_CONTENT_PATH, owner.alt_path.clone());
+        headers.insert(names::CONTENT_PATH, owner.rid.clone());
+    }
+    headers
 }
 
 /// Versions and topology of an account with one region.

@@ -20,6 +20,14 @@ impl Charge {
         Self((self.0 * 100.0).round() / 100.0)
     }
 
+    /// In hundredths of a unit, rounded; `None` for what is no charge.
+    pub fn hundredths(self) -> Option<u64> {
+        let hundredths = (self.0 * 100.0).round();
+        (0.0..1e15)
+            .contains(&hundredths)
+            .then_some(hundredths as u64)
+    }
+
     /// The number.
     pub fn units(self) -> f64 {
         self.0
@@ -50,11 +58,10 @@ impl fmt::Display for Charge {
     /// The header's form: at most two decimals. Every answer has one, so it does not go through
     /// the search for the shortest decimal of a double.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hundredths = (self.0 * 100.0).round();
-        if !(0.0..1e15).contains(&hundredths) {
+        let Some(hundredths) = self.hundredths() else {
             return self.rounded().0.fmt(formatter);
-        }
-        let (whole, part) = (hundredths as u64 / 100, hundredths as u64 % 100);
+        };
+        let (whole, part) = (hundredths / 100, hundredths % 100);
         match (part / 10, part % 10) {
             (0, 0) => write!(formatter, "{whole}"),
             (tenths, 0) => write!(formatter, "{whole}.{tenths}"),

@@ -160,6 +160,9 @@ pub struct ResourcePath {
 /// `dbs/a/colls/b/docs/c/attachments/d` and `dbs/a/colls/b/operations/x` have at most these.
 const MAX_SEGMENTS: usize = 8;
 
+/// Letters of a database's rid: four bytes in base64.
+const DATABASE_RID_LENGTH: usize = 8;
+
 impl ResourcePath {
     /// Classifies a raw path (without its query): splits, drops empty segments, decodes.
     pub fn parse(raw: &str) -> Result<Self, ResourcePathError> {
@@ -209,7 +212,8 @@ impl ResourcePath {
         }
         path.is_rid_based = path.ids.first().is_some_and(|(kind, id)| match kind {
             ResourceKind::Offer => true,
-            ResourceKind::Database => {
+            // Most names differ from rids in their length.
+            ResourceKind::Database if id.len() == DATABASE_RID_LENGTH => {
                 ResourceId::parse(id).is_ok_and(|rid| rid.kind() == RidKind::Database)
             }
             _ => false,

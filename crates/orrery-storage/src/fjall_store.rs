@@ -11,7 +11,7 @@
 //! * `reclaim`: deletes the keys of dropped parts;
 //! * `compact`: keeps the tree in shape;
 //! * `flush`: leaves little to replay for the next start;
-//! * `journal`, `keys`, `recovery`: the disk.
+//! * `journal`, `replay`, `keys`, `recovery`: the disk.
 
 mod append;
 mod compact;
@@ -22,6 +22,7 @@ mod keys;
 mod metrics;
 mod reclaim;
 mod recovery;
+mod replay;
 mod sync;
 mod txn;
 mod view;
@@ -35,7 +36,7 @@ use std::time::Duration;
 
 use crate::bytes::StoredBytes;
 use crate::error::{CommitError, StoreError};
-use crate::folder::{DurableMark, Folder, refusal};
+use crate::folder::{Folder, Mark, refusal};
 use crate::lock::{Turns, Watch, lock, read, write};
 use crate::part::{CommitToken, Head, PartId, PartState};
 use crate::pending::Pending;
@@ -80,7 +81,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             durability: Durability::Strict,
-            cache_bytes: 32 << 20,
+            cache_bytes: 128 << 20,
             memtable_bytes: 32 << 20,
         }
     }
@@ -110,7 +111,8 @@ struct Core {
     /// The keeper has something to do.
     keeper_wanted: Condvar,
     journal: Mutex<Journal>,
-    mark: Mutex<DurableMark>,
+    durable_mark: Mutex<Mark>,
+    flushed_mark: Mutex<Mark>,
     reclaiming: Mutex<Reclaiming>,
     compacting: Compacting,
     watch: Watch,

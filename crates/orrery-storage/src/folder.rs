@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 
-pub(crate) use mark::DurableMark;
+pub(crate) use mark::Mark;
 
 /// The format that this version of the program reads and writes.
 const FORMAT: &str = "orrery data format 1\n";
@@ -71,8 +71,13 @@ impl Folder {
     }
 
     /// Opens the durable mark, creating it if needed.
-    pub(crate) fn mark(&self) -> Result<DurableMark, StoreError> {
-        DurableMark::open(&self.path)
+    pub(crate) fn durable_mark(&self) -> Result<Mark, StoreError> {
+        Mark::open(&self.path, mark::DURABLE_FILE)
+    }
+
+    /// Opens the flushed mark, creating it if needed.
+    pub(crate) fn flushed_mark(&self) -> Result<Mark, StoreError> {
+        Mark::open(&self.path, mark::FLUSHED_FILE)
     }
 
     /// Names the format, durably. The last step of a creation: from here on the folder's content
@@ -161,14 +166,23 @@ impl Folder {
     }
 
     fn discard_interrupted_creation(&self) -> Result<(), StoreError> {
-        match fs::remove_dir_all(self.engine_path()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(refusal(
-                &self.path,
-                "removing the rest of an interrupted creation",
-                error,
-            )),
-            _ => Ok(()),
+        // The mark first: it must never speak of another engine's numbers.
+        for removed in [
+            fs::remove_file(self.path.join(mark::FLUSHED_FILE)),
+            fs::remove_dir_all(self.engine_path()),
+        ] {
+            match removed {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(refusal(
+                        &self.path,
+                        "removing the rest of an interrupted creation",
+                        error,
+                    ));
+                }
+                _ => {}
+            }
         }
+        Ok(())
     }
 }
 
@@ -201,7 +215,7 @@ fn means_read_only(error: &io::Error) -> bool {
 }
 
 /// Makes names in a folder durable. Windows does so by itself and cannot open folders.
-fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     if cfg!(windows) {
         return Ok(());
     }

@@ -77,17 +77,34 @@ impl<'b> TokenHeader<'b> {
 
 /// Decodes `%XX` and keeps everything else; `buffer` is at least as long as `raw`.
 fn unescape(raw: &[u8], buffer: &mut [u8]) -> usize {
-    let digit = |at: usize| raw.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-    let (mut at, mut length) = (0, 0);
-    while let Some(&byte) = raw.get(at) {
-        let escaped = (byte == b'%')
-            .then(|| Some((digit(at + 1)? << 4 | digit(at + 2)?) as u8))
-            .flatten();
-        buffer[length] = escaped.unwrap_or(byte);
-        at += if escaped.is_some() { 3 } else { 1 };
-        length += 1;
+    let mut parts = raw.split(|byte| *byte == b'%');
+    let mut length = 0;
+    let mut put = |bytes: &[u8]| {
+        buffer[length..length + bytes.len()].copy_from_slice(bytes);
+        length += bytes.len();
+    };
+    put(parts.next().unwrap_or_default());
+    for part in parts {
+        let escaped = match part {
+            [high, low, ..] => hex_digit(*high).zip(hex_digit(*low)),
+            _ => None,
+        };
+        match escaped {
+            Some((high, low)) => {
+                put(&[high << 4 | low]);
+                put(&part[2..]);
+            }
+            None => {
+                put(b"%");
+                put(part);
+            }
+        }
     }
     length
+}
+
+fn hex_digit(byte: u8) -> Option<u8> {
+    char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
 #[cfg(test)]

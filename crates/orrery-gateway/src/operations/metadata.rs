@@ -13,7 +13,7 @@ use orrery_model::resource_path::{ResourceKind, ResourcePath};
 use super::{Exchange, blocking, envelope};
 use crate::request::{Operation, QueryBody, RequestHeaders};
 use crate::respond::errors::{GatewayError, Problem};
-use crate::respond::{Owner, Reply, names, path_header};
+use crate::respond::{Owner, Reply, names};
 
 /// Runs an operation on a metadata resource or feed.
 pub(super) async fn run(
@@ -101,10 +101,7 @@ async fn list(
     Ok(if rid.is_empty() {
         reply
     } else {
-        reply.owned_by(Owner {
-            alt_path: path_header(&alt_path),
-            rid: path_header(&rid),
-        })
+        reply.owned_by(Owner::new(&alt_path, &rid))
     })
 }
 
@@ -181,10 +178,7 @@ fn reply(
     if path.kind() == ResourceKind::Container && outcome != ResourceOutcome::Deleted {
         reply = containers::add_headers(reply, exchange, path, status)?;
     }
-    let owner = Owner {
-        alt_path: path_header(&alt_path),
-        rid: path_header(&rid.to_string()),
-    };
+    let owner = Owner::new(&alt_path, &rid.to_string());
     Ok(reply.owned_by(owner).meta(meta))
 }
 

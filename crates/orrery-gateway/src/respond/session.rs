@@ -1,36 +1,33 @@
 //! Session token and log positions of a response.
 
-use http::{HeaderMap, HeaderName};
+use http::HeaderValue;
 use orrery_engine::Meta;
 
-use super::names;
-use super::short_text::short_text;
+use super::short_text::ShortText;
 
-/// Adds the headers that tell how far the serving range is. A response names exactly
-/// one range (protocol: section 3.4); without a range there is no position.
-pub(super) fn add_positions(headers: &mut HeaderMap, meta: &Meta) {
-    let Some(range) = meta.range else { return };
-    if let Some(token) = short_text(format_args!("{}:-1#{}", range.0, meta.lsn.0)) {
-        headers.insert(names::SESSION_TOKEN, token);
-    }
-    insert(headers, [names::PARTITION_KEY_RANGE_ID], u64::from(range.0));
-    let everywhere = [
-        names::LSN,
-        names::LOCAL_LSN,
-        names::QUORUM_ACKED_LSN,
-        names::QUORUM_ACKED_LOCAL_LSN,
-        names::GLOBAL_COMMITTED_LSN,
-    ];
-    insert(headers, everywhere, meta.lsn.0);
-    if let Some(item) = meta.item_lsn {
-        insert(headers, [names::ITEM_LSN, names::ITEM_LOCAL_LSN], item.0);
-    }
+/// The values of a response's positions.
+pub(super) struct Positions {
+    /// `range:version#lsn`.
+    pub token: HeaderValue,
+    /// The range.
+    pub range: HeaderValue,
+    /// How far it is.
+    pub lsn: HeaderValue,
+    /// The item's last write, for answers about one item.
+    pub item_lsn: Option<HeaderValue>,
 }
 
-fn insert<const N: usize>(headers: &mut HeaderMap, names: [HeaderName; N], number: u64) {
-    if let Some(value) = short_text(format_args!("{number}")) {
-        for name in names {
-            headers.insert(name, value.clone());
-        }
+impl Positions {
+    /// How far the serving range is. A response names exactly one range (protocol: section
+    /// 3.4); without a range there is no position.
+    pub fn of(meta: &Meta) -> Option<Self> {
+        let range = u64::from(meta.range?.0);
+        let number = |number| ShortText::new().number(number);
+        Some(Self {
+            token: number(range).text(":-1#").number(meta.lsn.0).value(),
+            range: number(range).value(),
+            lsn: number(meta.lsn.0).value(),
+            item_lsn: meta.item_lsn.map(|lsn| number(lsn.0).value()),
+        })
     }
 }

@@ -14,6 +14,7 @@ use std::time::Duration;
 use fjall::AbstractTree;
 
 use crate::error::StoreError;
+use crate::lock::lock;
 
 use super::Core;
 use super::journal::Journal;
@@ -56,11 +57,30 @@ impl Drop for JournalCut {
 }
 
 impl Core {
+    /// Whether the memtable is worth a file.
+    pub(super) fn is_worth_a_flush(&self) -> bool {
+        self.data.tree.active_memtable().size() >= WORTH_A_FILE_BYTES
+    }
+
     /// Has the memtable written out by the engine's workers if it is worth it.
     pub(super) fn flush_idle(&self) {
-        if self.data.tree.active_memtable().size() >= WORTH_A_FILE_BYTES {
+        if self.is_worth_a_flush() {
             // A failure will meet the next commit.
             let _ = self.data.rotate_memtable();
+        }
+    }
+
+    /// Whether memtables are being written out.
+    pub(super) fn is_flushing(&self) -> bool {
+        self.data.tree.sealed_memtable_count() > 0
+    }
+
+    /// Notes how much of the journal lies in sorted files, so that it is not replayed.
+    pub(super) fn note_flushed(&self) {
+        // Memtables are written out in their order and listed durably before they count, so all
+        // of the journal up to this number can do without.
+        if let Some(number) = self.data.tree.get_highest_persisted_seqno() {
+            let _ = lock(&self.flushed_mark).raise(number);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The background thread: leads syncs that nobody waits for, keeps the durable mark, and
+//! The background thread: leads syncs that nobody waits for, keeps the marks, and
 //! tidies up when nothing is written. It sleeps without a timer while there is nothing to do.
 
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::Core;
 
 /// How long a commit of relaxed durability stays unsynced.
 const RELAXED_DELAY: Duration = Duration::from_millis(100);
-/// How long the durable mark may lag.
+/// How long the marks may lag.
 const MARK_DELAY: Duration = Duration::from_secs(1);
 /// How long nothing is written before the memtable is written out.
-const IDLE_DELAY: Duration = Duration::from_secs(5);
+const IDLE_DELAY: Duration = Duration::from_secs(2);
 
 pub(super) fn start(core: &Arc<Core>) -> Result<JoinHandle<()>, StoreError> {
     let core = Arc::clone(core);
@@ -44,7 +44,10 @@ impl Core {
     fn keep(&self) {
         let mut sync_at = None;
         let mut mark_at = None;
-        let mut idle_at = None;
+        // After a crash the memtable is full already.
+        let mut idle_at = self
+            .is_worth_a_flush()
+            .then(|| Instant::now() + IDLE_DELAY);
         let mut syncing = lock(&self.syncing);
         while !syncing.finished && self.stop.get().is_none() {
             let now = Instant::now();
@@ -71,9 +74,10 @@ impl Core {
                 continue;
             }
             if mark_at.is_some_and(|at| at <= now) {
-                mark_at = None;
                 drop(syncing);
-                self.raise_mark();
+                self.raise_marks();
+                // Once more when what is being written out is there.
+                mark_at = self.is_flushing().then(|| Instant::now() + MARK_DELAY);
                 syncing = lock(&self.syncing);
                 continue;
             }
@@ -81,6 +85,7 @@ impl Core {
                 idle_at = None;
                 drop(syncing);
                 self.flush_idle();
+                mark_at.get_or_insert(Instant::now() + MARK_DELAY);
                 syncing = lock(&self.syncing);
                 continue;
             }

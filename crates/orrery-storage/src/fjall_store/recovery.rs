@@ -19,7 +19,7 @@ use super::keys::{commits_key, decode_head, dropped_prefix, heads_prefix, record
 use super::reclaim::Reclaiming;
 use super::sync::Syncing;
 use super::view::View;
-use super::{Core, Options, Part, failure};
+use super::{Core, Options, Part, failure, replay};
 
 const KEYSPACE: &str = "parts";
 /// All journals together, sealed ones included. Bounds the replay of a start after a crash.
@@ -27,8 +27,11 @@ const MAX_JOURNAL_BYTES: u64 = 128 << 20;
 
 pub(super) fn open(path: &Path, options: Options) -> Result<Core, StoreError> {
     let folder = Folder::open(path)?;
+    let flushed_mark = folder.flushed_mark()?;
+    // Left as it is, the journal costs time and nothing else.
+    let _ = replay::drop_flushed(&folder.engine_path(), flushed_mark.value());
     let (database, data) = open_engine(&folder, options)?;
-    let mark = folder.mark()?;
+    let mark = folder.durable_mark()?;
     let snapshot = Arc::new(database.snapshot());
     let found = Found::read(&folder, &snapshot, &data)?;
     if found.commits < mark.value() {
@@ -67,7 +70,8 @@ pub(super) fn open(path: &Path, options: Options) -> Result<Core, StoreError> {
         }),
         synced: Condvar::new(),
         keeper_wanted: Condvar::new(),
-        mark: Mutex::new(mark),
+        durable_mark: Mutex::new(mark),
+        flushed_mark: Mutex::new(flushed_mark),
         reclaiming: Mutex::new(Reclaiming::new(found.dropped)),
         compacting: super::compact::Compacting::default(),
         watch: crate::lock::Watch::default(),

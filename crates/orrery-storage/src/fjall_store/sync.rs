@@ -27,7 +27,7 @@ pub(super) struct Syncing {
     pub(super) callbacks: VecDeque<(u64, Callback)>,
     /// Under relaxed durability: something was appended since the last sync.
     pub(super) unsynced: bool,
-    /// The durable mark lags behind.
+    /// The marks lag behind.
     pub(super) mark_lags: bool,
     /// The store is closed and everything is settled: the keeper ends.
     pub(super) finished: bool,
@@ -71,7 +71,7 @@ impl Core {
     /// mark.
     pub(super) fn sync_rest(&self) -> Result<(), StoreError> {
         self.await_durable(self.last_ticket())?;
-        self.raise_mark();
+        self.raise_marks();
         Ok(())
     }
 
@@ -145,14 +145,15 @@ impl Core {
         }
     }
 
-    /// Notes in the durable mark how far the journal must reach.
-    pub(super) fn raise_mark(&self) {
+    /// Notes in the marks how far the journal must reach, and how much of it is in sorted files.
+    pub(super) fn raise_marks(&self) {
         let mut syncing = lock(&self.syncing);
         syncing.mark_lags = false;
         let durable = syncing.durable;
         drop(syncing);
         // An old mark only makes the check at the next start weaker.
-        let _ = lock(&self.mark).raise(durable);
+        let _ = lock(&self.durable_mark).raise(durable);
+        self.note_flushed();
     }
 }
 

@@ -1,11 +1,15 @@
-//! The durable mark: a number outside the journal that says how far the journal must reach.
+//! Marks: numbers outside the journal that say something about it.
 //!
-//! An engine that finds a hole in its journal takes the hole for the end, and what lies behind it
-//! is lost without a word. So the number of the last durable commit is noted here now and then;
-//! a journal that ends before it has lost something that was acknowledged.
+//! The *durable* mark says how far the journal must reach. An engine that finds a hole in its
+//! journal takes the hole for the end, and what lies behind it is lost without a word. So the
+//! number of the last durable commit is noted here now and then; a journal that ends before it
+//! has lost something that was acknowledged.
 //!
-//! Two slots are written in turn, so that a torn write leaves the other one. The file is never
-//! synced on purpose: an old number only makes the check weaker, never wrong.
+//! The *flushed* mark says how much of the journal lies in sorted files as well: the next start
+//! does not replay it.
+//!
+//! Two slots are written in turn, so that a torn write leaves the other one. The files are never
+//! synced on purpose: an old number only makes the check weaker, or the replay longer.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,27 +19,28 @@ use crate::error::StoreError;
 
 use super::refusal;
 
-pub(crate) const MARK_FILE: &str = "durable";
+pub(super) const DURABLE_FILE: &str = "durable";
+pub(super) const FLUSHED_FILE: &str = "flushed";
 const SLOT_BYTES: usize = 16;
 
 /// See the module.
-pub(crate) struct DurableMark {
+pub(crate) struct Mark {
     file: File,
     value: u64,
     next_slot: u64,
 }
 
-impl DurableMark {
-    pub(super) fn open(folder: &Path) -> Result<Self, StoreError> {
+impl Mark {
+    pub(super) fn open(folder: &Path, name: &str) -> Result<Self, StoreError> {
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(false)
             .read(true)
             .write(true)
-            .open(folder.join(MARK_FILE))
-            .map_err(|source| refusal(folder, "opening the durable mark", source))?;
+            .open(folder.join(name))
+            .map_err(|source| refusal(folder, "opening a mark", source))?;
         let slots = read_slots(&mut file)
-            .map_err(|source| refusal(folder, "reading the durable mark", source))?;
+            .map_err(|source| refusal(folder, "reading a mark", source))?;
         let value = slots.iter().flatten().copied().max().unwrap_or(0);
         let next_slot = u64::from(slots[0] == Some(value));
         Ok(Self {
@@ -49,8 +54,8 @@ impl DurableMark {
         self.value
     }
 
-    /// Notes that commits up to `value` are durable. Never ahead of the truth, or the next start
-    /// would be refused.
+    /// Notes a greater number. Never ahead of the truth, or the next start would be refused, or
+    /// would lose something.
     pub(crate) fn raise(&mut self, value: u64) -> io::Result<()> {
         if value <= self.value {
             return Ok(());
@@ -64,9 +69,9 @@ impl DurableMark {
     }
 }
 
-/// The mark of a folder that is not open, if it has one.
+/// The durable mark of a folder that is not open, if it has one.
 pub(super) fn value_in(folder: &Path) -> Option<u64> {
-    let mut file = File::open(folder.join(MARK_FILE)).ok()?;
+    let mut file = File::open(folder.join(DURABLE_FILE)).ok()?;
     let slots = read_slots(&mut file).ok()?;
     slots.into_iter().flatten().max()
 }

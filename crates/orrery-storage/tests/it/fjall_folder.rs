@@ -86,6 +86,58 @@ fn an_orderly_close_leaves_nothing_to_replay() {
 }
 
 #[test]
+fn a_crash_replays_only_what_is_not_in_sorted_files() {
+    let folder = TestFolder::new();
+    // Few enough runs that no compaction changes files while they are copied.
+    let options = Options {
+        memtable_bytes: 2 << 20,
+        ..Options::default()
+    };
+    let store = FjallStore::open(folder.path(), options).expect("open");
+    store
+        .create_part(PART, Head::new(PartState::Active))
+        .expect("create");
+    let values = 60u8;
+    for i in 0..values {
+        commit(&store, PART, |writes| writes.put(&[i], &[i; 100_000]));
+    }
+    // The mark follows in the background, when what is being written out is there.
+    let mark = || fs::read(folder.path().join("flushed")).expect("read");
+    let mut before = Vec::new();
+    for _ in 0..30 {
+        std::thread::sleep(std::time::Duration::from_millis(1_500));
+        let now = mark();
+        if !now.is_empty() && now == before {
+            break;
+        }
+        before = now;
+    }
+    let image = folder.crash_image();
+    let all = image.cut_journal(0);
+    let again = FjallStore::open(image.path(), options).expect("open");
+    let rest = fs::metadata(image.active_journal())
+        .expect("metadata")
+        .len();
+    assert!(
+        all > 6_000_000 && rest < all / 2,
+        "{rest} bytes left of {all}"
+    );
+    let rows = again.scan(PART, &Scan::all()).expect("scan").rows;
+    assert_eq!(rows.len(), usize::from(values));
+    for (i, row) in (0..values).zip(&rows) {
+        assert_eq!((&*row.key, &*row.value), (&[i][..], &[i; 100_000][..]));
+    }
+    assert_eq!(
+        again.head(PART).expect("head"),
+        store.head(PART).expect("head")
+    );
+    commit(&again, PART, |writes| writes.put(b"more", b""));
+    drop(again);
+    let again = FjallStore::open(image.path(), options).expect("open");
+    assert_eq!(key_count(&again), usize::from(values) + 1);
+}
+
+#[test]
 fn a_second_opener_is_refused_by_name() {
     let folder = TestFolder::new();
     let store = open(&folder).expect("open");
