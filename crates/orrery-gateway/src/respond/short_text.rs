@@ -83,7 +83,9 @@ mod tests {
 
     #[test]
     fn charges_look_as_elsewhere() {
-        for charge in [0.0, 1.0, 1.04, 2.5, 2.83, 10.1, 1234.567, 0.005, 1e300, -1.0] {
+        for charge in [
+            0.0, 1.0, 1.04, 2.5, 2.83, 10.1, 1234.567, 0.005, 1e300, -1.0,
+        ] {
             let charge = Charge(charge);
             let value = ShortText::new().charge(charge).value();
             let expected = charge.to_string();

@@ -45,9 +45,7 @@ impl Core {
         let mut sync_at = None;
         let mut mark_at = None;
         // After a crash the memtable is full already.
-        let mut idle_at = self
-            .is_worth_a_flush()
-            .then(|| Instant::now() + IDLE_DELAY);
+        let mut idle_at = self.is_worth_a_flush().then(|| Instant::now() + IDLE_DELAY);
         let mut syncing = lock(&self.syncing);
         while !syncing.finished && self.stop.get().is_none() {
             let now = Instant::now();

@@ -39,8 +39,8 @@ impl Mark {
             .write(true)
             .open(folder.join(name))
             .map_err(|source| refusal(folder, "opening a mark", source))?;
-        let slots = read_slots(&mut file)
-            .map_err(|source| refusal(folder, "reading a mark", source))?;
+        let slots =
+            read_slots(&mut file).map_err(|source| refusal(folder, "reading a mark", source))?;
         let value = slots.iter().flatten().copied().max().unwrap_or(0);
         let next_slot = u64::from(slots[0] == Some(value));
         Ok(Self {
