@@ -13,6 +13,7 @@ mod flights;
 mod fuzz;
 mod golden;
 mod install;
+mod keylab;
 mod paths;
 mod process;
 mod random;
@@ -78,6 +79,10 @@ Developer commands of OrreryDB.
               [--queries N]          how many (default 100000)
               [--seed N]             repeat a run
 
+  cargo xtask keylab                 the laboratory on real data, and the figures of docs/keylab.md
+              [--bless]              write those figures anew
+              [--debug | --binary FILE]
+
   cargo xtask fuzz [TARGET]          fuzz targets; needs the nightly compiler
               [--minutes N]          for each target (default 5)
 ";
@@ -142,6 +147,14 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
             };
             arguments.finish()?;
             differential::run(&options)
+        }
+        Some("keylab") => {
+            let options = keylab::Options {
+                binary: server::Binary::of(&mut arguments)?,
+                bless: arguments.switch("--bless"),
+            };
+            arguments.finish()?;
+            keylab::run(&options)
         }
         Some("fuzz") => {
             let options = fuzz::Options {

@@ -5,11 +5,11 @@
 //! way, the group committer shares each sync among them), else bulk batches over HTTP. Every
 //! item counted as imported is durable.
 
-mod csv_items;
+pub mod csv_items;
 mod identity;
 mod inputs;
 pub mod json_array;
-mod json_lines;
+pub mod json_lines;
 mod local;
 mod progress;
 pub mod record;

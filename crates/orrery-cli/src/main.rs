@@ -9,6 +9,7 @@ mod data_folder;
 mod export;
 mod import;
 mod instance;
+mod keylab;
 mod load;
 mod logger;
 mod output;
@@ -55,6 +56,8 @@ enum Command {
     Query(query::QueryArgs),
     /// Put a server under load and measure it.
     Load(load::LoadArgs),
+    /// Choose the partition key with evidence.
+    Keylab(keylab::KeylabArgs),
     /// Measure our speed beside floors on this machine (`cargo xtask bench` runs it).
     #[command(hide = true)]
     Bench(bench::BenchArgs),
@@ -83,6 +86,7 @@ fn run(command: &Command) -> Result<ExitCode> {
         Command::Export(args) => export::run(args),
         Command::Query(args) => query::run(args),
         Command::Load(args) => load::run(args),
+        Command::Keylab(args) => keylab::run(args),
         Command::Bench(args) => bench::run(args),
         Command::BenchFloor(args) => bench::floor::run(args),
     }

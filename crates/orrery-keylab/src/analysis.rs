@@ -158,7 +158,11 @@ impl<'a> Laboratory<'a> {
     pub fn analyze(&self) -> Analysis {
         let found = first_round(&self.table, &self.demands);
         let mut keys = found.keys;
-        keys.extend(self.workload.candidates.iter().cloned());
+        for key in &self.workload.candidates {
+            if !keys.iter().any(|known| known.title() == key.title()) {
+                keys.push(key.clone());
+            }
+        }
         let mut analysis = self.empty();
         for (column, other) in found.equal {
             analysis.excluded.push(Excluded {

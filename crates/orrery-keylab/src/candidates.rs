@@ -40,7 +40,8 @@ pub fn first_round(table: &Table, demands: &[Demand<'_>]) -> Found {
     for column in columns {
         let grouping = fingerprint(&column.codes);
         // What requests name is looked at, even when a small sample cannot tell it from another.
-        let is_named = filtered.contains(&column.name);
+        let is_set = |demand: &Demand<'_>| demand.pattern.sets.contains(&column.name);
+        let is_named = filtered.contains(&column.name) || demands.iter().any(is_set);
         if let Some(known) = seen.get(&grouping).filter(|_| !is_named) {
             found.equal.push((column.name.clone(), (*known).to_owned()));
             continue;

@@ -92,6 +92,8 @@ impl Outcome {
 
 /// Times to follow throughput that moves the number of partitions that moves throughput.
 const ROUNDS: usize = 24;
+/// A found throughput refuses no more than this share of the demand.
+const QUIET: f64 = 0.001;
 
 /// Computes the outcome; finds the throughput when the volume does not give it.
 pub fn evaluate(layout: &Layout, volume: &Volume, rule: &PartitionRule) -> Outcome {
@@ -107,6 +109,15 @@ pub fn evaluate(layout: &Layout, volume: &Volume, rule: &PartitionRule) -> Outco
     for _ in 0..ROUNDS {
         let next = round(outcome.needed);
         if next <= ru {
+            break;
+        }
+        ru = next;
+        outcome = at_throughput(layout, volume, ru, rule);
+    }
+    // Enough on average is not enough in every second.
+    for _ in 0..ROUNDS {
+        let next = round(ru * 1.05);
+        if outcome.throttled <= QUIET || next <= ru {
             break;
         }
         ru = next;

@@ -6,6 +6,7 @@ mod failures;
 mod harness;
 mod help;
 mod import_export;
+mod keylab;
 mod load;
 mod query;
 mod serve;

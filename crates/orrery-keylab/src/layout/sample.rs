@@ -237,30 +237,28 @@ fn shares(
     if let (Operation::Create | Operation::Batch, Some(worst)) = (demand.pattern.op, worst) {
         return worst.to_vec();
     }
-    // Values that the text itself names.
-    let literal: Vec<(&Column, Vec<KeyComponent>)> = sampled
+    // Values that the text itself names; an equality with anything never meets the undefined.
+    let meant: Vec<(&Column, Vec<bool>)> = sampled
         .columns
         .iter()
         .filter_map(|column| {
             let known = demand.filter.as_ref()?.known(&column.name);
-            Some((*column, known.literals()?))
+            known.count()?;
+            let literals = known.literals();
+            let is_meant = |value: &KeyComponent| match &literals {
+                Some(values) => values.contains(value),
+                None => *value != KeyComponent::Undefined,
+            };
+            Some((*column, column.values.iter().map(is_meant).collect()))
         })
         .collect();
     let mut items = vec![0_u32; groups.len()];
-    if literal.is_empty() {
+    if meant.is_empty() || demand.pattern.op.is_write() {
         items.clone_from(&groups.items);
     } else {
-        let allowed: Vec<(&Column, Vec<bool>)> = literal
-            .iter()
-            .map(|(column, values)| {
-                let allowed = column.values.iter().map(|value| values.contains(value));
-                (*column, allowed.collect())
-            })
-            .collect();
         for (row, group) in groups.of_row.iter().enumerate() {
-            let is_meant =
-                |(column, allowed): &(&Column, Vec<bool>)| allowed[column.codes[row] as usize];
-            items[*group as usize] += u32::from(allowed.iter().all(is_meant));
+            let fits = |(column, meant): &(&Column, Vec<bool>)| meant[column.codes[row] as usize];
+            items[*group as usize] += u32::from(meant.iter().all(fits));
         }
     }
     let total: f64 = items.iter().map(|&items| f64::from(items)).sum();

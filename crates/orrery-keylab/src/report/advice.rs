@@ -7,6 +7,9 @@ use crate::routing::Reach;
 use crate::simulate::{AtHorizon, Row};
 use crate::verdict::Verdict;
 
+/// A conditional key with so many points more deserves to be named beside an accepted one.
+const MUCH_BETTER: f64 = 20.0;
+
 /// The key that is recommended, if any can be.
 pub fn winner(analysis: &Analysis) -> Option<&Row> {
     analysis
@@ -40,6 +43,22 @@ pub fn why(analysis: &Analysis) -> Vec<String> {
         last.outcome.partitions,
         last.outcome.max_over_mean()
     ));
+    let better = analysis.rows.iter().find(|other| {
+        other.verdict == Verdict::Conditional && other.score > row.score + MUCH_BETTER
+    });
+    if let (Verdict::Accept, Some(other)) = (row.verdict, better) {
+        let wanted: Vec<String> = conditions(other)
+            .into_iter()
+            .map(|(_, text)| text)
+            .collect();
+        facts.push(format!(
+            "{} would score {:.0} against {:.0}, on a condition: {}.",
+            other.key,
+            other.score,
+            row.score,
+            wanted.join("; ")
+        ));
+    }
     let rejected = analysis
         .rows
         .iter()

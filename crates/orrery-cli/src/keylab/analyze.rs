@@ -1,0 +1,190 @@
+//! `orrery keylab analyze`: candidates from real data, judged by a workload.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use clap::Args;
+use orrery_keylab::analysis::{Analysis, Laboratory};
+use orrery_keylab::emit::{self, Target};
+use orrery_keylab::report::{advice, html, json, markdown, terminal};
+use orrery_keylab::workload::Workload;
+
+use super::data::{self, DataReport};
+use crate::import::csv_items::CsvOptions;
+use crate::output;
+
+/// Exit code when some of the data could not be read.
+const SOME_BROKEN: u8 = 3;
+
+const EXAMPLES: &str = "\
+Examples:
+  orrery keylab analyze --data orders.csv                      what the data alone can tell
+  orrery keylab init --data orders.csv > workload.yaml         a workload file to fill in
+  orrery keylab analyze --data orders.csv --workload workload.yaml
+  orrery keylab analyze --data items/ --workload workload.yaml --out report
+  orrery keylab analyze --data items.ndjson.gz --workload workload.yaml --emit bicep
+
+Data: NDJSON, JSON arrays, CSV and TSV with a header line, gzip or zstd of these, folders of them.
+
+Exit code: 0 analysed; 3 analysed, but some of the data could not be read; 1 failed; 2 wrong usage.";
+
+/// Options of `orrery keylab analyze`.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct AnalyzeArgs {
+    #[command(flatten)]
+    pub data: DataArgs,
+    /// What is asked of the container, and how much there will be.
+    #[arg(long, value_name = "YAML")]
+    workload: Option<PathBuf>,
+    /// Print the report as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Write report.json, report.md and report.html into this folder.
+    #[arg(long, value_name = "FOLDER")]
+    out: Option<PathBuf>,
+    /// Print what deploys the recommended key.
+    #[arg(long, value_enum)]
+    emit: Option<EmitArg>,
+    /// With --emit: this key instead of the recommended one, by its name in the report.
+    #[arg(long, value_name = "KEY", requires = "emit")]
+    key: Option<String>,
+}
+
+/// Where the data is.
+#[derive(Debug, Args)]
+pub struct DataArgs {
+    /// Files or folders with items.
+    #[arg(long = "data", required = true, num_args = 1.., value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// CSV: a text that means nothing, such as NA.
+    #[arg(long, value_name = "TEXT")]
+    pub null: Vec<String>,
+}
+
+impl DataArgs {
+    /// How CSV is read.
+    pub fn csv(&self) -> CsvOptions {
+        CsvOptions {
+            nulls: self.null.clone(),
+            ..CsvOptions::default()
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum EmitArg {
+    Bicep,
+    Arm,
+    Terraform,
+    Cli,
+    Sdk,
+}
+
+impl From<EmitArg> for Target {
+    fn from(argument: EmitArg) -> Self {
+        match argument {
+            EmitArg::Bicep => Self::Bicep,
+            EmitArg::Arm => Self::Arm,
+            EmitArg::Terraform => Self::Terraform,
+            EmitArg::Cli => Self::Cli,
+            EmitArg::Sdk => Self::Sdk,
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
+    // A mistake in the workload is told before gigabytes are read.
+    let workload = match &args.workload {
+        Some(path) => read_workload(path)?,
+        None => Workload::default(),
+    };
+    let (profile, report) = data::profile(&args.data.files, &args.data.csv())?;
+    let laboratory = Laboratory::new(&profile, &workload)?;
+    let mut analysis = laboratory.analyze();
+    told(&report, &mut analysis);
+    if let Some(folder) = &args.out {
+        write_reports(folder, &analysis)?;
+    }
+    if let Some(target) = args.emit {
+        output::text(&emitted(
+            &analysis,
+            &workload,
+            target.into(),
+            args.key.as_deref(),
+        )?)?;
+    } else if args.json {
+        output::line(&json::render(&analysis)?)?;
+    } else {
+        output::text(&terminal::render(&analysis))?;
+    }
+    Ok(code(&report))
+}
+
+/// The exit code that the state of the data asks for.
+pub fn code(report: &DataReport) -> ExitCode {
+    if report.broken + report.cut_short > 0 {
+        ExitCode::from(SOME_BROKEN)
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// Reads a workload file.
+pub fn read_workload(path: &Path) -> Result<Workload> {
+    let name = path.display().to_string();
+    Ok(Workload::from_yaml(&super::read_text(path)?, &name)?)
+}
+
+/// What could not be read stands in every form of the report.
+fn told(report: &DataReport, analysis: &mut Analysis) {
+    if report.broken > 0 {
+        analysis.notes.push(format!(
+            "{} of the data could not be read and are not part of this; the first: {}",
+            crate::report::plural(report.broken, "place"),
+            report.messages.first().map_or("", String::as_str)
+        ));
+    }
+    for message in &report.messages {
+        // Standard error shows them even when the report goes into a file.
+        let _ = output::note(message);
+        if report.cut_short > 0 && message.contains("ended early") {
+            analysis.notes.push(message.clone());
+        }
+    }
+}
+
+fn write_reports(folder: &Path, analysis: &Analysis) -> Result<()> {
+    let wrong = || format!("cannot write into {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(wrong)?;
+    let files = [
+        ("report.json", json::render(analysis)? + "\n"),
+        ("report.md", markdown::render(analysis)),
+        ("report.html", html::render(analysis, "Partition key")),
+    ];
+    for (name, text) in files {
+        std::fs::write(folder.join(name), text).with_context(wrong)?;
+    }
+    Ok(())
+}
+
+fn emitted(
+    analysis: &Analysis,
+    workload: &Workload,
+    target: Target,
+    key: Option<&str>,
+) -> Result<String> {
+    let row = match key {
+        Some(key) => analysis
+            .rows
+            .iter()
+            .find(|row| row.key == key)
+            .with_context(|| format!("no candidate is called {key}"))?,
+        None => advice::winner(analysis).context(
+            "no key passes every gate, so there is nothing to deploy; --key names one nevertheless",
+        )?,
+    };
+    Ok(emit::render(&emit::Plan::of(row, workload), target))
+}
