@@ -1,8 +1,10 @@
 //! Kills the server in the middle of writes, again and again, and checks after each restart that
 //! every acknowledged write is there, that batches are whole, and that the change feed is complete
-//! and in order.
+//! and in order. With `--splits` partitions are split and merged all the while: after each restart
+//! the ranges must tile the key space, with parents or children, never both.
 
 mod http;
+mod reshaper;
 mod verify;
 mod writer;
 
@@ -16,6 +18,7 @@ use crate::paths;
 use crate::random::Random;
 use crate::server::{Profile, Server};
 use http::Connection;
+use reshaper::Reshaper;
 use verify::Verifier;
 use writer::Writer;
 
@@ -27,6 +30,8 @@ pub struct Options {
     pub seed: u64,
     /// Concurrent writers.
     pub writers: u64,
+    /// Whether partitions are split and merged meanwhile.
+    pub splits: bool,
     /// How the server is compiled.
     pub profile: Profile,
 }
@@ -45,9 +50,13 @@ pub fn run(options: &Options) -> Result<()> {
         .collect();
     create_container(&binary, &data)?;
     let mut verifier = Verifier::default();
+    let mut interrupted = 0;
     for round in 1..=options.rounds {
         let pause = Duration::from_millis(60 + random.below(900));
-        let acknowledged = write_until_killed(&binary, &data, &mut writers, pause)
+        let mut reshaper = options
+            .splits
+            .then(|| Reshaper::new(Random::part(options.seed, 1_000 + round)));
+        let acknowledged = write_until_killed(&binary, &data, &mut writers, pause, &mut reshaper)
             .with_context(|| format!("round {round}"))?;
         let server = start(&binary, &data)?;
         let checked = verifier
@@ -56,6 +65,16 @@ pub fn run(options: &Options) -> Result<()> {
         println!(
             "round {round}: killed after {} ms and {acknowledged} acknowledged writes; {checked}",
             pause.as_millis()
+        );
+        if let Some(reshaper) = reshaper {
+            println!("round {round}: {}", reshaper.summary());
+            interrupted += u64::from(reshaper.was_interrupted());
+        }
+    }
+    if options.splits {
+        println!(
+            "killed inside of a split or merge: {interrupted} of {}",
+            options.rounds
         );
     }
     std::fs::remove_dir_all(&data)?;
@@ -100,6 +119,7 @@ fn write_until_killed(
     data: &Path,
     writers: &mut [Writer],
     pause: Duration,
+    reshaper: &mut Option<Reshaper>,
 ) -> Result<u64> {
     let server = start(binary, data)?;
     let port = server.port();
@@ -108,8 +128,16 @@ fn write_until_killed(
             .iter_mut()
             .map(|writer| scope.spawn(move || writer.write_until_cut_off(port)))
             .collect();
+        let reshaping = reshaper
+            .as_mut()
+            .map(|reshaper| scope.spawn(move || reshaper.run_until_cut_off(port)));
         std::thread::sleep(pause);
         server.kill()?;
+        if let Some(thread) = reshaping {
+            thread
+                .join()
+                .map_err(|_| anyhow::anyhow!("the reshaper panicked"))??;
+        }
         let mut acknowledged = 0;
         for thread in threads {
             acknowledged += thread

@@ -18,6 +18,7 @@ mod paths;
 mod process;
 mod random;
 mod server;
+mod sim;
 mod test;
 
 use std::path::PathBuf;
@@ -62,11 +63,17 @@ Developer commands of OrreryDB.
   cargo xtask crash [--rounds N]     kill -9 under load, then check (default 50)
               [--seed N]             repeat a run
               [--writers N]          concurrent writers (default 16)
+              [--splits]             while partitions are split and merged
               [--debug]              with the debug binary
+
+  cargo xtask sim [--hours N | --minutes N]  simulations of the engine with crashes and splits
+              [--seed N]             the first seed (default: from the clock)
+              [--steps N]            steps of a run (default 20000)
 
   cargo xtask bench [--quick]        our speed beside floors, with the release binary
               [--json FILE]          the figures as JSON too
-              [--only TEXT]          writes, import, scan, point or start
+              [--only TEXT]          writes, import, scan, point, start or splits
+              [--splits]             only the splits
               [--file FILE --partition-key /PATH,...]  import this file, not generated items
   cargo xtask bench --queries        queries beside PostgreSQL, SQLite and DuckDB
               [--quick]              a tenth of the generated items
@@ -127,7 +134,11 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
             let options = bench::Options {
                 quick: arguments.switch("--quick"),
                 json: arguments.value("--json")?.map(PathBuf::from),
-                only: arguments.value("--only")?,
+                only: if arguments.switch("--splits") {
+                    Some("splits".to_owned())
+                } else {
+                    arguments.value("--only")?
+                },
                 file: arguments
                     .value("--file")?
                     .map(PathBuf::from)
@@ -155,6 +166,17 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
             };
             arguments.finish()?;
             keylab::run(&options)
+        }
+        Some("sim") => {
+            let hours: Option<u64> = arguments.number("--hours")?;
+            let minutes: Option<u64> = arguments.number("--minutes")?;
+            let options = sim::Options {
+                minutes: minutes.or(hours.map(|hours| hours * 60)).unwrap_or(5),
+                seed: arguments.number("--seed")?.unwrap_or_else(seed),
+                steps: arguments.number("--steps")?.unwrap_or(20_000),
+            };
+            arguments.finish()?;
+            sim::run(&options)
         }
         Some("fuzz") => {
             let options = fuzz::Options {
@@ -239,6 +261,7 @@ fn run_crash(mut arguments: Arguments) -> Result<()> {
         rounds: arguments.number("--rounds")?.unwrap_or(50),
         seed: arguments.number("--seed")?.unwrap_or_else(seed),
         writers: arguments.number("--writers")?.unwrap_or(16).max(1),
+        splits: arguments.switch("--splits"),
         profile: profile(&mut arguments),
     };
     arguments.finish()?;

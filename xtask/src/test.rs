@@ -76,10 +76,14 @@ fn golden_scripts() -> Result<()> {
 }
 
 fn crashes() -> Result<()> {
-    crash::run(&crash::Options {
-        rounds: 2,
-        seed: 1,
-        writers: 16,
-        profile: Profile::Debug,
-    })
+    for splits in [false, true] {
+        crash::run(&crash::Options {
+            rounds: 2,
+            seed: 1,
+            writers: 16,
+            splits,
+            profile: Profile::Debug,
+        })?;
+    }
+    Ok(())
 }

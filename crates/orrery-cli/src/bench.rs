@@ -9,6 +9,7 @@ mod point;
 mod raw;
 mod recording;
 mod scan;
+mod splits;
 mod start;
 mod table;
 
@@ -83,12 +84,13 @@ pub fn run(args: &BenchArgs) -> Result<ExitCode> {
         folder: folder.clone(),
     };
     type Bench = fn(&Sizes) -> Result<Vec<Row>>;
-    let benches: [(&str, Bench); 5] = [
+    let benches: [(&str, Bench); 6] = [
         ("writes", raw::writes),
         ("import", raw::import),
         ("scan", scan::run),
         ("point", point::run),
         ("start", start::run),
+        ("splits", splits::run),
     ];
     let mut table = Table::default();
     for (name, bench) in benches {

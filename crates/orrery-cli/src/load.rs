@@ -274,7 +274,7 @@ fn measure(account: &Account, args: &LoadArgs) -> Outcome {
 }
 
 /// Reads `500ms`, `30s`, `2m`, or seconds.
-fn duration(text: &str) -> Result<Duration> {
+pub fn duration(text: &str) -> Result<Duration> {
     let digits = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());

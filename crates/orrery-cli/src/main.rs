@@ -13,6 +13,7 @@ mod keylab;
 mod load;
 mod logger;
 mod output;
+mod partitions;
 mod patience;
 mod query;
 mod report;
@@ -54,6 +55,8 @@ enum Command {
     Export(export::ExportArgs),
     /// Run a query and print its rows, charge and ranges visited.
     Query(query::QueryArgs),
+    /// Show, split and merge the physical partitions of a container.
+    Partitions(partitions::PartitionsArgs),
     /// Put a server under load and measure it.
     Load(load::LoadArgs),
     /// Choose the partition key with evidence.
@@ -85,6 +88,7 @@ fn run(command: &Command) -> Result<ExitCode> {
         Command::Import(args) => import::run(args),
         Command::Export(args) => export::run(args),
         Command::Query(args) => query::run(args),
+        Command::Partitions(args) => partitions::run(args),
         Command::Load(args) => load::run(args),
         Command::Keylab(args) => keylab::run(args),
         Command::Bench(args) => bench::run(args),

@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use crate::config::{self, HealthPort, Place, ServeConfig};
 use crate::data_folder::{self, EndpointNote};
 use crate::instance;
+use crate::load::duration;
 use crate::logger;
 use crate::output;
 use crate::patience::Patience;
@@ -49,6 +50,12 @@ const PURGE_PAUSE: Duration = Duration::from_secs(10);
 
 /// A data folder that was closed in order is open by then.
 const USUAL_OPENING: Duration = Duration::from_millis(300);
+/// Items that a split or merge copies before it looks whether the server is to stop.
+const RESHAPE_BUDGET: usize = 1_000;
+/// How often somebody looks whether size or throughput ask for a split.
+const RESHAPE_PAUSE: Duration = Duration::from_millis(500);
+/// Pause after a split or merge that failed.
+const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 
 /// Options of `orrery serve`.
 #[derive(Debug, Args)]
@@ -84,6 +91,9 @@ pub struct ServeArgs {
     /// Scale of the service's limits and budgets.
     #[arg(long, default_value = "1", value_name = "1/N", value_parser = scale)]
     pub scale: Scale,
+    /// Let each split or merge of partitions wait so long before it begins, as the service's do.
+    #[arg(long, default_value = "0s", value_name = "TIME", value_parser = duration)]
+    pub split_delay: Duration,
     /// Port of the health probes /alive, /ready, /status [default: 8080, off when it is taken].
     #[arg(long, value_name = "PORT")]
     pub health_port: Option<u16>,
@@ -160,6 +170,7 @@ async fn serve(
 ) -> Result<()> {
     let engine_config = EngineConfig {
         limits: Limits::default().scaled(args.scale),
+        split_delay_ms: u64::try_from(args.split_delay.as_millis()).unwrap_or(u64::MAX),
         ..EngineConfig::default()
     };
     let engine = instance::open_engine(store, engine_config)?;
@@ -193,6 +204,7 @@ async fn serve(
     };
     let (stop, stopping) = watch::channel(false);
     let purging = tokio::spawn(purge(engine.clone(), stopping.clone()));
+    let reshaping = tokio::spawn(reshape(engine.clone(), stopping.clone()));
     let until = |mut stopping: watch::Receiver<bool>| async move {
         let _ = stopping.wait_for(|stop| *stop).await;
     };
@@ -205,8 +217,12 @@ async fn serve(
     log::info!("{signal}: finishing the requests under way");
     readiness.set(false);
     let _ = stop.send(true);
+    engine.wake_reshapes();
     serving.await.context("the server failed")?;
     purging.await.context("the purge failed")?;
+    reshaping
+        .await
+        .context("the splitting of partitions failed")?;
     if let Some(health) = health {
         health.await.context("the health port failed")?;
     }
@@ -238,6 +254,34 @@ async fn purge(engine: Engine, mut stopping: watch::Receiver<bool>) {
         let stop = stopping.wait_for(|stop| *stop);
         if tokio::time::timeout(pause, stop).await.is_ok() {
             return;
+        }
+    }
+}
+
+/// Splits and merges partitions: those that somebody asks for, and those that size and throughput
+/// ask for.
+async fn reshape(engine: Engine, mut stopping: watch::Receiver<bool>) {
+    while !*stopping.borrow() {
+        let worker = engine.clone();
+        let step = tokio::task::spawn_blocking(move || {
+            let done = worker.advance_reshapes(RESHAPE_BUDGET);
+            if matches!(done, Ok(0)) {
+                worker.wait_for_reshapes(RESHAPE_PAUSE);
+            }
+            done
+        })
+        .await;
+        match step {
+            Ok(Ok(_)) => {}
+            Ok(Err(error)) => {
+                log::warn!("a split or merge of partitions failed: {error}");
+                let stop = stopping.wait_for(|stop| *stop);
+                let _ = tokio::time::timeout(FAILURE_PAUSE, stop).await;
+            }
+            Err(error) => {
+                log::error!("the splitting of partitions ended: {error}");
+                return;
+            }
         }
     }
 }

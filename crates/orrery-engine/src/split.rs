@@ -261,6 +261,11 @@ impl Engine {
         drop(waited.unwrap_or_else(PoisonError::into_inner));
     }
 
+    /// Ends the waits of [`Engine::wait_for_reshapes`].
+    pub fn wake_reshapes(&self) {
+        self.reshapes().changed.notify_all();
+    }
+
     /// The next one whose time has come.
     fn next_reshape(&self) -> Option<Arc<Reshape>> {
         let now = self.clock().now_us();

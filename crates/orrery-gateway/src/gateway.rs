@@ -16,7 +16,7 @@ use crate::request::{RequestHeaders, classify};
 use crate::respond::errors::{GatewayError, Problem};
 use crate::respond::{ActivitySource, Owners, Reply};
 use crate::server::{Call, Handler, Refusal, Response};
-use crate::{access, explorer};
+use crate::{access, admin, explorer};
 
 /// Serves one account over HTTP.
 pub struct Gateway {
@@ -53,6 +53,9 @@ impl Gateway {
 
     async fn route(&self, exchange: &Exchange<'_>) -> Result<Reply, Problem> {
         let call = exchange.call;
+        if call.head.uri.path().starts_with(admin::PREFIX) {
+            return admin::answer(exchange);
+        }
         let path = ResourcePath::parse(call.head.uri.path()).map_err(GatewayError::from)?;
         let identity = self.identify(&call.head, &path)?;
         let operation = classify(&call.head.method, &path, exchange.headers)?;
@@ -186,7 +189,7 @@ impl Handler for Gateway {
 }
 
 /// The verb as signatures have it.
-fn lower_verb(method: &Method) -> Cow<'static, str> {
+pub(crate) fn lower_verb(method: &Method) -> Cow<'static, str> {
     Cow::Borrowed(match *method {
         Method::GET => "get",
         Method::HEAD => "head",

@@ -6,6 +6,7 @@
 //! [`gateway`], [`request`], [`auth`], `operations` and [`respond`].
 
 mod access;
+mod admin;
 pub mod auth;
 pub mod config;
 mod explorer;

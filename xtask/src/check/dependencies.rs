@@ -15,6 +15,10 @@ const ALLOWED: [(&str, &[&str]); 7] = [
         &["orrery-model", "orrery-sql", "orrery-storage"],
     ),
     (
+        "orrery-sim",
+        &["orrery-model", "orrery-storage", "orrery-engine"],
+    ),
+    (
         "orrery-gateway",
         &["orrery-model", "orrery-sql", "orrery-engine"],
     ),

@@ -12,10 +12,25 @@ use super::writer::{Address, Writer};
 /// Keeps its place in the change feed from one restart to the next.
 #[derive(Default)]
 pub struct Verifier {
-    /// Continuation of the change feed by partition key range.
-    continuations: BTreeMap<String, String>,
+    /// Parts of the key space, each with the continuation of its change feed.
+    continuations: Vec<(Space, String)>,
     /// The last operation of each writer at the previous check.
     watermarks: BTreeMap<u64, u64>,
+}
+
+/// A part of the key space, as hex: from, and up to without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Space {
+    min: String,
+    max: String,
+}
+
+impl Space {
+    fn intersect(&self, other: &Self) -> Option<Self> {
+        let min = self.min.clone().max(other.min.clone());
+        let max = self.max.clone().min(other.max.clone());
+        (min < max).then_some(Self { min, max })
+    }
 }
 
 /// A change as the feed told it.
@@ -75,22 +90,38 @@ impl Verifier {
             .unwrap_or(0)
     }
 
+    /// A range may have become others: its part of the key space goes on where it was.
     fn feed_since(&mut self, connection: &mut Connection) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
-        for range in ranges(connection)? {
-            let from = self.continuations.get(&range).cloned();
-            let (new, continuation) = feed(connection, &range, from)?;
-            changes.extend(new);
-            self.continuations.insert(range, continuation);
+        let mut continuations = Vec::new();
+        let whole = Space {
+            min: String::new(),
+            max: "FF".to_owned(),
+        };
+        let known: Vec<(Space, Option<String>)> = if self.continuations.is_empty() {
+            vec![(whole, None)]
+        } else {
+            let known = self.continuations.drain(..);
+            known.map(|(space, from)| (space, Some(from))).collect()
+        };
+        for (id, range) in ranges(connection)? {
+            for (space, from) in &known {
+                if let Some(space) = space.intersect(&range) {
+                    let (new, continuation) = feed(connection, &id, &space, from.clone())?;
+                    changes.extend(new);
+                    continuations.push((space, continuation));
+                }
+            }
         }
+        self.continuations = continuations;
         Ok(changes)
     }
 }
 
 fn whole_feed(connection: &mut Connection) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
-    for range in ranges(connection)? {
-        changes.extend(feed(connection, &range, None)?.0);
+    for (id, space) in ranges(connection)? {
+        changes.extend(feed(connection, &id, &space, None)?.0);
     }
     Ok(changes)
 }
@@ -171,20 +202,40 @@ fn compare(what: &str, expected: &BTreeMap<Address, u64>, changes: &[Change]) ->
     Ok(())
 }
 
-fn ranges(connection: &mut Connection) -> Result<Vec<String>> {
+/// The ranges, which must tile the key space.
+fn ranges(connection: &mut Connection) -> Result<Vec<(String, Space)>> {
     let answer = connection.send("GET", "/dbs/crash/colls/items/pkranges", &[], "")?;
     let body = json(&answer, 200)?;
-    body["PartitionKeyRanges"]
+    let mut ranges = Vec::new();
+    for range in body["PartitionKeyRanges"]
         .as_array()
         .context("no partition key ranges")?
-        .iter()
-        .map(|range| {
-            Ok(range["id"]
-                .as_str()
-                .context("a range without id")?
-                .to_owned())
-        })
-        .collect()
+    {
+        let text = |name: &str| {
+            let text = range[name].as_str().map(ToOwned::to_owned);
+            text.with_context(|| format!("a range without {name}"))
+        };
+        let space = Space {
+            min: text("minInclusive")?,
+            max: text("maxExclusive")?,
+        };
+        ranges.push((text("id")?, space));
+    }
+    ranges.sort_by(|a, b| a.1.min.cmp(&b.1.min));
+    let mut end = String::new();
+    for (id, space) in &ranges {
+        if space.min != end {
+            bail!(
+                "range {id} begins at {}, but the one before ends at {end}",
+                space.min
+            );
+        }
+        end.clone_from(&space.max);
+    }
+    if end != "FF" {
+        bail!("the ranges end at {end}");
+    }
+    Ok(ranges)
 }
 
 fn read_partition(connection: &mut Connection, key: &str) -> Result<Vec<Value>> {
@@ -219,6 +270,7 @@ fn read_partition(connection: &mut Connection, key: &str) -> Result<Vec<Value>> 
 fn feed(
     connection: &mut Connection,
     range: &str,
+    space: &Space,
     from: Option<String>,
 ) -> Result<(Vec<Change>, String)> {
     let mut changes: Vec<Change> = Vec::new();
@@ -227,6 +279,9 @@ fn feed(
         let mut headers = vec![
             ("a-im", "Incremental Feed"),
             ("x-ms-documentdb-partitionkeyrangeid", range),
+            ("x-ms-read-key-type", "EffectivePartitionKeyRange"),
+            ("x-ms-start-epk", space.min.as_str()),
+            ("x-ms-end-epk", space.max.as_str()),
             ("x-ms-max-item-count", "300"),
         ];
         if let Some(token) = &continuation {

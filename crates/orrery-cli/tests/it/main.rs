@@ -8,5 +8,6 @@ mod help;
 mod import_export;
 mod keylab;
 mod load;
+mod partitions;
 mod query;
 mod serve;

@@ -54,6 +54,8 @@ impl Entropy for Counting {
 pub struct Account {
     pub server: Running,
     pub client: Client<TcpStream>,
+    /// The engine behind it.
+    pub engine: Engine,
 }
 
 impl Account {
@@ -77,10 +79,14 @@ impl Account {
             EngineConfig::default(),
         )
         .expect("an empty engine");
-        let gateway = Gateway::new(engine, clock, &*entropy, config);
+        let gateway = Gateway::new(engine.clone(), clock, &*entropy, config);
         let server = Running::start(local(), gateway);
         let client = Client::connect(server.address);
-        Self { server, client }
+        Self {
+            server,
+            client,
+            engine,
+        }
     }
 
     /// An account with database `db`, container `c` on `/pk`, container `h` on `/t`, `/u`,

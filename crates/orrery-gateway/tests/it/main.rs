@@ -10,6 +10,7 @@ mod http;
 mod hybrid_row;
 mod items;
 mod metadata;
+mod partitions;
 mod permissions;
 mod query;
 mod server;
