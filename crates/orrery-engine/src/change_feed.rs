@@ -285,18 +285,22 @@ pub(crate) fn before_second(
     if low > blended.0 || low == 0 {
         return Ok(Lsn(low));
     }
+    // Nothing behind the blended part is before. Only what is really there counts as before: a
+    // cut of history at a place without entries would tell readers of a loss that never was.
+    let mut last_before = Lsn(0);
     let mut scan = scan_after(letter, Lsn(0));
     loop {
         let page = reader.scan(&scan)?;
         for row in &page.rows {
             let lsn = position_of(&row.key)?;
             if lsn.0 > low || is_at_or_after(row)? {
-                return Ok(Lsn(low.min(lsn.0.saturating_sub(1))));
+                return Ok(last_before.min(Lsn(lsn.0.saturating_sub(1))));
             }
+            last_before = lsn;
         }
         match page.resume {
             Some(resume) => scan.resume = Some(resume.to_vec()),
-            None => return Ok(Lsn(low)),
+            None => return Ok(last_before),
         }
     }
 }

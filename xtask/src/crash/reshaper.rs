@@ -13,6 +13,9 @@ const PARTITIONS: &str = "/_orrery/partitions/dbs/crash/colls/items";
 const PAUSE: Duration = Duration::from_millis(3);
 /// With so many ranges, two are merged.
 const MANY: usize = 6;
+/// So many physical partitions the container's throughput needs: merges that leave fewer are
+/// refused.
+const FEWEST: usize = 3;
 
 /// See the module.
 pub struct Reshaper {
@@ -88,7 +91,7 @@ impl Reshaper {
         let ranges = shown["partitions"].as_array().context("no partitions")?;
         let at = self.random.below(ranges.len() as u64) as usize;
         let id = |at: usize| ranges.get(at).map(|range| range["id"].clone());
-        let merge = ranges.len() >= MANY || (ranges.len() > 1 && self.random.below(2) == 0);
+        let merge = ranges.len() >= MANY || (ranges.len() > FEWEST && self.random.below(2) == 0);
         if merge {
             let first = at.min(ranges.len() - 2);
             return Ok(json!({"merge": {"ranges": [id(first), id(first + 1)]}}));

@@ -110,6 +110,7 @@ impl Bench {
                     key: Some(key_of(key)?),
                     conditions: Conditions::default(),
                     indexing: IndexingDirective::Default,
+                    minimal: false,
                 })
             });
             let kind = WriteKind::Batch {

@@ -161,6 +161,7 @@ impl Simulation {
                 key: None,
                 conditions: Conditions::default(),
                 indexing: IndexingDirective::Default,
+                minimal: false,
             });
         }
         let what = format!("batch of {} in {key_value}", operations.len());

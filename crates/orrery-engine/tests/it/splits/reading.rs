@@ -339,6 +339,40 @@ fn a_time_is_found_in_a_blended_log() {
 }
 
 #[test]
+fn a_merge_loses_no_history_that_nobody_cut() {
+    let world = World::new(FULL, 2);
+    let mode = Mode::AllVersionsAndDeletes;
+    let starts: Vec<_> = [0, 1]
+        .into_iter()
+        .map(|id| {
+            let partition = world.container.partition(PartitionKeyRangeId(id));
+            let space = partition.expect("there").range().clone();
+            (space, changes(&world, &range(id), Start::Now, mode).1)
+        })
+        .collect();
+    fill(&world, 0, 40);
+    merge(&world, &[0, 1]);
+    world.clock.advance(60);
+    world.engine.purge_expired(100).expect("cleaned");
+    assert_eq!(
+        world.container.ranges().partitions()[0]
+            .statistics()
+            .history_cut,
+        Lsn(0)
+    );
+    let told: usize = starts
+        .iter()
+        .map(|(space, etag)| {
+            let target = of_range(&world, 2, space);
+            changes(&world, &target, Start::After(etag.clone()), mode)
+                .0
+                .len()
+        })
+        .sum();
+    assert_eq!(told, 40);
+}
+
+#[test]
 fn session_tokens_of_ancestors_count() {
     let world = World::new(FULL, 1);
     fill(&world, 0, 50);
