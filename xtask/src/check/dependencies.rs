@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::process;
 
 /// A crate and the crates of ours that it may use.
-const ALLOWED: [(&str, &[&str]); 7] = [
+const ALLOWED: [(&str, &[&str]); 8] = [
     ("orrery-model", &[]),
     ("orrery-storage", &[]),
     ("orrery-sql", &["orrery-model"]),
