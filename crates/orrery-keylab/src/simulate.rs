@@ -13,6 +13,7 @@ use crate::layout::{Building, Keys, Layout, Route, of_scenario};
 use crate::outcome::{Outcome, Volume, evaluate};
 use crate::placement::{Hash, PartitionRule, version1, version2};
 use crate::report::text::percent;
+use crate::routing::Reach;
 use crate::scenario::{CandidateSpec, Horizon, KeySpec, Scenario};
 use crate::verdict::Verdict;
 use orrery_model::limits::Limits;
@@ -65,6 +66,17 @@ pub struct Row {
     pub young: Option<f64>,
     /// How simple the key is: natural 0, concatenated 1, hierarchical 2, labelled 3.
     pub complexity: u8,
+}
+
+impl Row {
+    /// Requests a second that visit every partition.
+    pub fn fan_out(&self) -> f64 {
+        let everywhere = self
+            .routes
+            .iter()
+            .filter(|route| route.reach == Reach::FanOut);
+        everywhere.map(|route| route.rate).sum()
+    }
 }
 
 /// Where a key fails first.
@@ -141,7 +153,8 @@ pub fn rank(rows: &mut [Row]) {
             .then(left.key.len().cmp(&right.key.len()))
             .then(left.place.cmp(&right.place))
     });
-    // Within a tie with the best of its verdict, the simpler key leads.
+    // Within a tie with the best of its verdict, the simpler key leads, then the one with less
+    // fan-out: it carries further.
     let mut start = 0;
     while start < rows.len() {
         let best = &rows[start];
@@ -150,7 +163,12 @@ pub fn rank(rows: &mut [Row]) {
             .iter()
             .take_while(|row| row.verdict == verdict && row.score > least)
             .count();
-        rows[start..start + tied].sort_by_key(|row| (row.complexity, row.key.len()));
+        rows[start..start + tied].sort_by(|left, right| {
+            left.complexity
+                .cmp(&right.complexity)
+                .then(left.fan_out().total_cmp(&right.fan_out()))
+                .then(left.key.len().cmp(&right.key.len()))
+        });
         start += tied.max(1);
     }
 }

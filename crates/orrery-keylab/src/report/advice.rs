@@ -76,6 +76,12 @@ pub fn why(analysis: &Analysis) -> Vec<String> {
             failure.reason
         ));
     }
+    if row.horizons.iter().all(|at| at.outcome.partitions == 1) {
+        facts.push(
+            "With one physical partition every key will do: the choice only matters if the container grows, so give a horizon at which it has."
+                .to_owned(),
+        );
+    }
     if let Some(young) = row.young.filter(|share| *share > 0.01) {
         facts.push(format!(
             "While the container is young, all of a first-level value lies on one partition and {} of the demand is refused: put a small suffix on the first level, redistribute throughput, or accept it until 50 GB.",
@@ -184,12 +190,7 @@ pub fn break_even(row: &Row) -> Option<String> {
     const READ_CHANGE: f64 = 1.0;
     /// What a visited partition costs at least.
     const VISIT: f64 = 2.7;
-    let fan_out: f64 = row
-        .routes
-        .iter()
-        .filter(|route| route.reach == Reach::FanOut)
-        .map(|route| route.rate)
-        .sum();
+    let fan_out = row.fan_out();
     if fan_out <= 0.0 {
         return None;
     }

@@ -260,3 +260,21 @@ fn every_report_is_whole_and_escaped() {
     );
     assert_eq!(terminal::render(&analysis), terminal::render(&analysis));
 }
+
+#[test]
+fn one_partition_takes_any_key_and_the_report_says_so() {
+    let analysis = analyze(
+        &orders(2_000),
+        "workload: [{name: r, op: query, where: c.customer = @c, rate: 20}]\nhorizons: [{name: now, gb: 1}]\n",
+    );
+    let winner = advice::winner(&analysis).unwrap();
+    assert_eq!(
+        winner.key, "/customer",
+        "the one without fan-out leads a tie"
+    );
+    let why = advice::why(&analysis).join(" ");
+    assert!(
+        why.contains("With one physical partition every key will do"),
+        "{why}"
+    );
+}
