@@ -5,6 +5,7 @@
 //! a change needs to be whole (a container, its offer and its partitions; a database and all
 //! below it) is in one commit, so a crash leaves either the old catalog or the new one.
 
+mod buckets;
 mod containers;
 pub mod feeds;
 mod kinds;
@@ -369,6 +370,13 @@ impl<'e> Catalog<'e> {
         }
         for record in &change.puts {
             tree.put(record.clone());
+        }
+        drop(tree);
+        let is_rate = |record: &Arc<Record>| {
+            matches!(record.kind, ResourceKind::Offer | ResourceKind::Container)
+        };
+        if !change.deletes.is_empty() || change.puts.iter().any(is_rate) {
+            self.engine.provision();
         }
     }
 

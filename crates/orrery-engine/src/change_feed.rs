@@ -110,6 +110,9 @@ impl Engine {
             meta: meta(partition.lsn(), Charge::ONE),
         };
         partition.check_session(&page.session).map_err(refuse)?;
+        let key = target.logical_partition(&state);
+        let key = key.as_ref().map(EffectivePartitionKey::as_bytes);
+        self.admit(container, partition, page.claim, key)?;
         let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
         let reading = Reading {
             snapshot: &snapshot,
@@ -133,10 +136,11 @@ impl Engine {
             etag: format!("\"{}\"", filled.reached.max(after)),
         };
         let charge = Charge(filled.charge.units().max(1.0)).rounded();
-        Ok(Answer {
+        let answer = Ok(Answer {
             value,
             meta: meta(snapshot.lsn(), charge),
-        })
+        });
+        self.settled(container, partition, page.claim, key, answer)
     }
 }
 

@@ -13,6 +13,7 @@ mod round;
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
@@ -29,6 +30,8 @@ use crate::container::Container;
 use crate::error::Error;
 use crate::layout::entries::{Counters, RebuildEntry};
 use crate::partition::Partition;
+use crate::throughput::Metering;
+use crate::throughput::claim::Claim;
 use crate::write::WriteOutcome;
 use crate::write::prepare::Operation;
 
@@ -80,6 +83,32 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// Says how the request stands to others.
+    pub fn set_claim(&mut self, claim: Claim) {
+        match self {
+            Self::Single(operation) => operation.claim = claim,
+            Self::Atomic(operations) | Self::Each { operations, .. } => {
+                for operation in operations.iter_mut().flatten() {
+                    operation.claim = claim;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The logical partition of work that has one.
+    pub fn key(&self) -> Option<&[u8]> {
+        match self {
+            Self::Single(operation) => Some(operation.epk.as_bytes()),
+            Self::Atomic(operations) => {
+                let first = operations.iter().flatten().next();
+                first.map(|operation| operation.epk.as_bytes())
+            }
+            Self::DeleteKey { key, .. } => Some(key.as_bytes()),
+            _ => None,
+        }
+    }
+
     /// Work that scans must not share its round: a scan sees nothing of what is only decided.
     fn is_alone(&self) -> bool {
         matches!(
@@ -169,6 +198,9 @@ pub(crate) struct Environment {
     pub limits: Limits,
     pub profile: Profile,
     pub read_cost: ReadCost,
+    pub metering: Metering,
+    /// Whether requests are refused where a container does not say otherwise.
+    pub throttles: AtomicBool,
 }
 
 impl Environment {

@@ -13,6 +13,8 @@ use orrery_model::rid::ResourceId;
 use crate::error::Error;
 use crate::index::IndexPlan;
 use crate::partition::Partition;
+use crate::statistics::shapes::QueryShapes;
+use crate::throughput::provision::ContainerThroughput;
 use crate::write::unique::UniqueKeys;
 
 /// A container. The definition and the partitions are swapped whole; whoever holds an `Arc` of
@@ -25,6 +27,8 @@ pub struct Container {
     alt_path: String,
     state: RwLock<Arc<ContainerState>>,
     ranges: RwLock<Arc<RangeMap>>,
+    throughput: ContainerThroughput,
+    query_shapes: QueryShapes,
 }
 
 impl Container {
@@ -41,6 +45,8 @@ impl Container {
             rid: ResourceId::container(database, number),
             alt_path,
             state: RwLock::new(Arc::new(state)),
+            throughput: ContainerThroughput::new(ranges.partitions().len()),
+            query_shapes: QueryShapes::default(),
             ranges: RwLock::new(Arc::new(ranges)),
         }
     }
@@ -65,6 +71,16 @@ impl Container {
         &self.alt_path
     }
 
+    /// What it may use.
+    pub fn throughput(&self) -> &ContainerThroughput {
+        &self.throughput
+    }
+
+    /// The shapes of its queries.
+    pub fn query_shapes(&self) -> &QueryShapes {
+        &self.query_shapes
+    }
+
     /// The current definition.
     pub fn state(&self) -> Arc<ContainerState> {
         self.state
@@ -82,6 +98,7 @@ impl Container {
     }
 
     pub(crate) fn set_ranges(&self, ranges: RangeMap) {
+        self.throughput.set_partitions(ranges.partitions().len());
         *self.ranges.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ranges);
     }
 

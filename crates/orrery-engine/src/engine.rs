@@ -1,5 +1,6 @@
 //! The engine: one account over one store. Cheap to clone, shared by all threads.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use orrery_model::charge::{Profile, ReadCost};
@@ -23,6 +24,9 @@ use crate::partition_map::{MapRecord, RangeRecord};
 use crate::query::{QueryCache, QueryTuning};
 use crate::read::hints::Hints;
 use crate::split::Reshapes;
+use crate::throughput::Metering;
+use crate::throughput::meter::{Burst, Meter};
+use crate::throughput::provision::AccountThroughput;
 use crate::write::prepare::Preparation;
 
 /// How an engine behaves.
@@ -40,6 +44,8 @@ pub struct EngineConfig {
     pub tuning: QueryTuning,
     /// How long a split or merge waits before it begins, to imitate the service's slowness.
     pub split_delay_ms: u64,
+    /// Throughput and statistics.
+    pub metering: Metering,
 }
 
 impl Default for EngineConfig {
@@ -51,6 +57,7 @@ impl Default for EngineConfig {
             commit: CommitMode::Threads(2),
             tuning: QueryTuning::default(),
             split_delay_ms: 0,
+            metering: Metering::default(),
         }
     }
 }
@@ -87,6 +94,7 @@ struct Inner {
     tuning: QueryTuning,
     hints: Hints,
     reshapes: Reshapes,
+    throughput: AccountThroughput,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
 }
 
@@ -121,6 +129,7 @@ impl Engine {
             commit,
             tuning,
             split_delay_ms,
+            metering,
         } = config;
         let environment = Environment {
             store,
@@ -129,10 +138,12 @@ impl Engine {
             limits,
             profile,
             read_cost,
+            metering,
+            throttles: AtomicBool::new(metering.throttle),
         };
         let committer = Committer::start(environment, commit)?;
         let containers = RwLock::new(containers);
-        Ok(Self {
+        let engine = Self {
             inner: Arc::new(Inner {
                 committer,
                 account,
@@ -143,9 +154,12 @@ impl Engine {
                 tuning,
                 hints: Hints::default(),
                 reshapes: Reshapes::new(split_delay_ms),
+                throughput: AccountThroughput::default(),
                 containers,
             }),
-        })
+        };
+        engine.provision();
+        Ok(engine)
     }
 
     pub(crate) fn environment(&self) -> &Environment {
@@ -307,6 +321,35 @@ impl Engine {
 
     pub(crate) fn reshapes(&self) -> &Reshapes {
         &self.inner.reshapes
+    }
+
+    /// How the account meters.
+    pub fn metering(&self) -> &Metering {
+        &self.environment().metering
+    }
+
+    /// Whether requests are refused for their rate where a container does not say otherwise.
+    pub fn throttles_by_default(&self) -> bool {
+        self.environment().throttles.load(Ordering::Relaxed)
+    }
+
+    /// Switches refusals on or off; it holds from the next request on.
+    pub fn set_throttle(&self, throttle: bool) {
+        let throttles = &self.environment().throttles;
+        throttles.store(throttle, Ordering::Relaxed);
+    }
+
+    /// What partitions may save, if they may.
+    pub(crate) fn burst(&self) -> Option<Burst> {
+        self.environment().burst()
+    }
+
+    pub(crate) fn account_throughput(&self) -> &AccountThroughput {
+        &self.inner.throughput
+    }
+
+    pub(crate) fn metadata_meter(&self) -> &Meter {
+        &self.inner.throughput.metadata
     }
 
     /// Knobs of the query planner.

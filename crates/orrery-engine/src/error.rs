@@ -102,10 +102,10 @@ pub enum Error {
     #[error("The operation was not executed because another operation of the batch failed.")]
     FailedDependency,
     /// The logical partition is full: 403/1014.
-    #[error("Partition key reached maximum size of {limit_gb} GB")]
+    #[error("Partition key reached maximum size of {}", size_text(*limit_bytes))]
     LogicalPartitionFull {
         /// The limit, for the message.
-        limit_gb: u64,
+        limit_bytes: u64,
     },
     /// Not allowed: 403.
     #[error("{0}")]
@@ -116,12 +116,9 @@ pub enum Error {
         /// The most.
         limit: usize,
     },
-    /// The budget of this second is spent: 429/3200.
-    #[error("Request rate is large. More Request Units may be needed, so no changes were made.")]
-    TooManyRequests {
-        /// When to come back.
-        retry_after_ms: u64,
-    },
+    /// The budget of this second is spent: 429.
+    #[error("{0}")]
+    TooManyRequests(Throttle),
     /// The store refused or failed: 503.
     #[error("{0}")]
     Storage(Arc<StoreError>),
@@ -134,6 +131,102 @@ pub enum Error {
     /// What is stored does not decode: 500. Never the client's fault.
     #[error("Stored data of the {0} is damaged")]
     Damaged(&'static str),
+}
+
+/// Which budget is spent, and when to come back (request units: section 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ThisError)]
+#[error("{}", self.cause.text())]
+pub struct Throttle {
+    /// Which budget.
+    pub cause: ThrottleCause,
+    /// When to come back.
+    pub retry_after_ms: u64,
+}
+
+/// A budget that can be spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ThrottleCause {
+    /// That of the physical partition: 3200.
+    RequestUnits,
+    /// The share of the request's throughput bucket: 3212.
+    Bucket,
+    /// The buckets were changed a moment ago: 3213.
+    BucketChange,
+    /// That of the account for metadata.
+    Metadata,
+}
+
+impl ThrottleCause {
+    fn text(self) -> &'static str {
+        match self {
+            Self::RequestUnits => {
+                "Request rate is large. More Request Units may be needed, so no changes were made. \
+                 Please retry this request later."
+            }
+            Self::Bucket => {
+                "Request rate is large. The throughput bucket of the request has reached its \
+                 maximum throughput percentage."
+            }
+            Self::BucketChange => {
+                "The throughput buckets were changed within the last 10 minutes. Please retry this \
+                 request later."
+            }
+            Self::Metadata => {
+                "Request rate is large. The request did not complete due to a high rate of metadata \
+                 requests."
+            }
+        }
+    }
+}
+
+impl Throttle {
+    /// The physical partition's budget is spent.
+    pub fn request_units(retry_after_ms: u64) -> Self {
+        let cause = ThrottleCause::RequestUnits;
+        Self {
+            cause,
+            retry_after_ms,
+        }
+    }
+
+    /// The bucket's share is spent.
+    pub fn bucket(retry_after_ms: u64) -> Self {
+        let cause = ThrottleCause::Bucket;
+        Self {
+            cause,
+            retry_after_ms,
+        }
+    }
+
+    /// The buckets may be changed again later.
+    pub fn bucket_change(retry_after_ms: u64) -> Self {
+        let cause = ThrottleCause::BucketChange;
+        Self {
+            cause,
+            retry_after_ms,
+        }
+    }
+
+    /// The account's metadata budget is spent.
+    pub fn metadata(retry_after_ms: u64) -> Self {
+        let cause = ThrottleCause::Metadata;
+        Self {
+            cause,
+            retry_after_ms,
+        }
+    }
+}
+
+/// A size in the largest unit that it fills: `20 GB`, and `20.48 MB` in a scale model.
+fn size_text(bytes: u64) -> String {
+    let units = [("GB", 30), ("MB", 20), ("KB", 10)];
+    for (name, shift) in units {
+        if bytes >> shift > 0 {
+            let size = bytes as f64 / (1_u64 << shift) as f64;
+            return format!("{} {name}", (size * 100.0).round() / 100.0);
+        }
+    }
+    format!("{bytes} bytes")
 }
 
 impl Error {

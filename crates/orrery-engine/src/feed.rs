@@ -123,7 +123,9 @@ impl Engine {
             default_ttl: state.default_ttl(),
             cost: self.environment().read_cost,
         };
-        let mut served = None;
+        let key = target.logical_partition(&state);
+        let key = key.as_ref().map(EffectivePartitionKey::as_bytes);
+        let mut served: Option<(Arc<Partition>, Lsn)> = None;
         let mut position = positions.pop_front();
         let is_range = matches!(target, Target::Range { .. });
         loop {
@@ -147,6 +149,9 @@ impl Engine {
                 },
             };
             partition.check_session(&page.session).map_err(refuse)?;
+            if served.is_none() {
+                self.admit(container, partition, page.claim, key)?;
+            }
             let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
             served = Some((Arc::clone(partition), snapshot.lsn()));
             let rest = filling.fill(&snapshot, &begin, direction).map_err(refuse)?;
@@ -175,7 +180,12 @@ impl Engine {
             }
             position = positions.pop_front();
         }
-        Ok(filling.answer(served))
+        let last = served.as_ref().map(|(partition, _)| Arc::clone(partition));
+        let answer = Ok(filling.answer(served));
+        match last {
+            Some(partition) => self.settled(container, &partition, page.claim, key, answer),
+            None => answer,
+        }
     }
 }
 

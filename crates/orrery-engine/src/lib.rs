@@ -16,6 +16,8 @@
 //!   [`index::IndexPlan::tree`], index keys are built by [`layout::term`].
 //! * [`split`] turns partitions into others while they serve, and swaps
 //!   [`container::RangeMap`].
+//! * What requests may use is decided in [`throughput`], what they used is kept in
+//!   [`statistics`].
 
 pub mod account;
 pub mod answer;
@@ -39,7 +41,9 @@ pub mod query;
 pub mod read;
 pub mod rebuild;
 pub mod split;
+pub mod statistics;
 pub mod submit;
+pub mod throughput;
 pub mod write;
 
 pub use answer::{Answer, Failure, Meta};
@@ -49,3 +53,4 @@ pub use committer::CommitMode;
 pub use container::Container;
 pub use engine::{ContainerDraft, Engine, EngineConfig};
 pub use error::Error;
+pub use throughput::Metering;

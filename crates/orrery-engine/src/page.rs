@@ -8,7 +8,9 @@ use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
 use orrery_storage::Direction;
 
+use crate::container::ContainerState;
 use crate::error::Error;
+use crate::throughput::claim::Claim;
 
 /// The scope of a feed, change feed or query (protocol: section 8.1).
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +28,15 @@ pub enum Target {
     All,
 }
 
+impl Target {
+    /// The logical partition that the target is, if it is one.
+    pub(crate) fn logical_partition(&self, state: &ContainerState) -> Option<EffectivePartitionKey> {
+        let Self::Key(key) = self else { return None };
+        let definition = state.key_definition();
+        definition.is_full(key).then(|| definition.effective(key))
+    }
+}
+
 /// One page of a feed as the client asks for it.
 #[derive(Debug, Clone, Default)]
 pub struct Page {
@@ -37,6 +48,8 @@ pub struct Page {
     pub session: Vec<SessionToken>,
     /// From the last item to the first.
     pub reverse: bool,
+    /// How the request stands to others.
+    pub claim: Claim,
 }
 
 /// Bytes of an answer around its rows.

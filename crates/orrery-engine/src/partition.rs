@@ -17,6 +17,9 @@ use crate::layout::{family, keys, term};
 use crate::maintenance::PurgeCursor;
 use crate::partition_map::RangeRecord;
 use crate::query::MissingCache;
+use crate::statistics::Activity;
+use crate::statistics::sizes::KeySizesCache;
+use crate::throughput::gate::Gate;
 use crate::write::ItemBody;
 
 /// Session tokens of an account with one region carry this version (protocol: section 3.4).
@@ -38,6 +41,9 @@ pub struct Partition {
     purge: Mutex<PurgeCursor>,
     missing: Mutex<MissingCache>,
     rebuild: Mutex<RebuildEntry>,
+    gate: Gate,
+    activity: Activity,
+    key_sizes: KeySizesCache,
 }
 
 impl Partition {
@@ -55,6 +61,9 @@ impl Partition {
             purge: Mutex::new(PurgeCursor::default()),
             missing: Mutex::new(MissingCache::default()),
             rebuild: Mutex::new(RebuildEntry::start_of(0)),
+            gate: Gate::default(),
+            activity: Activity::default(),
+            key_sizes: KeySizesCache::default(),
         }
     }
 
@@ -122,6 +131,20 @@ impl Partition {
     /// The last durable position.
     pub fn lsn(&self) -> Lsn {
         Lsn(self.lsn.load(Ordering::Acquire))
+    }
+
+    /// Its meters.
+    pub(crate) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// What was asked of it.
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    pub(crate) fn key_sizes(&self) -> &KeySizesCache {
+        &self.key_sizes
     }
 
     /// Items and bytes as of that position.

@@ -25,7 +25,7 @@ mod walk;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use orrery_model::epk::EpkRange;
+use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
 use orrery_sql::index_metrics::IndexMetrics;
@@ -39,6 +39,8 @@ use crate::error::Error;
 use crate::feed::Scope;
 use crate::page::Target;
 use crate::partition::Partition;
+use crate::throughput::claim::Claim;
+use crate::throughput::meter;
 use page::PageRun;
 use position::QueryPosition;
 use prepare::Prepared;
@@ -79,6 +81,8 @@ pub struct QueryOptions {
     pub cross_partition: bool,
     /// Tell how the query stands to the index, and what it had better do another way.
     pub explain: bool,
+    /// How the request stands to others.
+    pub claim: Claim,
 }
 
 /// How a query stands to the index of its container.
@@ -143,6 +147,9 @@ impl Engine {
         let segment = start
             .as_ref()
             .map_or(partition.range(), |start| &start.space);
+        let key = scope.logical_partition(&state);
+        let key = key.as_ref().map(EffectivePartitionKey::as_bytes);
+        self.admit(container, partition, options.claim, key)?;
         let run = PageRun {
             engine: self,
             container,
@@ -156,7 +163,19 @@ impl Engine {
                 .unwrap_or_else(|| segment.clone()),
             most_rows: options.max_items,
         };
-        let (mut done, rest) = run.page(start.clone(), spec, compile_us).map_err(refuse)?;
+        let done = run.page(start.clone(), spec, compile_us).map_err(refuse);
+        let charge = match &done {
+            Ok((done, _)) => done.meta.charge,
+            Err(failure) => failure.meta.charge,
+        };
+        self.environment()
+            .settle(container, partition, options.claim, key, charge);
+        let (mut done, rest) = done?;
+        if self.metering().statistics {
+            let rows = u64::from(done.value.count);
+            let shapes = container.query_shapes();
+            shapes.note(&spec.text, partition.id(), meter::hundredths(charge), rows);
+        }
         let is_range = matches!(target, Target::Range { .. });
         let left = start
             .as_ref()
@@ -264,6 +283,15 @@ impl QueryScope {
     fn covers_some(&self, space: &EpkRange) -> bool {
         let mut partitions = self.partitions.iter();
         self.space.overlaps(space) && partitions.any(|one| one.range().overlaps(space))
+    }
+
+    /// The logical partition that the query stays in, if it stays in one.
+    fn logical_partition(&self, state: &ContainerState) -> Option<EffectivePartitionKey> {
+        let [key] = self.keys.as_slice() else {
+            return None;
+        };
+        let definition = state.key_definition();
+        definition.is_full(key).then(|| definition.effective(key))
     }
 
     /// Leaves only partitions that own one of the keys.

@@ -14,6 +14,7 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::layout::keys;
 use crate::partition::{Partition, StoredItem};
+use crate::throughput::claim::Claim;
 use crate::write::{ItemBody, ItemRef};
 use hints::ItemName;
 
@@ -24,6 +25,8 @@ pub struct ReadOptions {
     pub if_none_match: Option<String>,
     /// The session position that the answer must include.
     pub session: Vec<SessionToken>,
+    /// How the request stands to others.
+    pub claim: Claim,
 }
 
 /// What a read found.
@@ -54,6 +57,23 @@ impl Engine {
             ItemRef::Rid(rid) => Place::DocId(preparation.docid(rid)?),
         };
         let partition = container.partition_of(&epk)?;
+        let (claim, bytes) = (options.claim, Some(epk.as_bytes()));
+        self.admit(container, &partition, claim, bytes)?;
+        let default_ttl = state.default_ttl();
+        let is_live = |stored: &StoredItem| stored.is_live(preparation.now, default_ttl);
+        let answer = self.read_there(&partition, &epk, place, options, is_live);
+        self.settled(container, &partition, claim, bytes, answer)
+    }
+
+    /// The item at a place of a partition, as the request wants it.
+    fn read_there(
+        &self,
+        partition: &Partition,
+        epk: &EffectivePartitionKey,
+        place: Place<'_>,
+        options: &ReadOptions,
+        is_live: impl Fn(&StoredItem) -> bool,
+    ) -> Result<Answer<ReadOutcome>, Failure> {
         let cost = self.environment().read_cost;
         let meta = |lsn, charge| Meta {
             charge,
@@ -67,9 +87,8 @@ impl Engine {
             meta: meta(partition.lsn(), nothing),
         };
         partition.check_session(&options.session).map_err(refuse)?;
-        let is_live = |stored: &StoredItem| stored.is_live(preparation.now, state.default_ttl());
         let (lsn, found) = self
-            .look_up(&partition, &epk, place, is_live)
+            .look_up(partition, epk, place, is_live)
             .map_err(refuse)?;
         let Some(stored) = found else {
             return Err(Failure {

@@ -13,6 +13,7 @@ use crate::container::{Container, ContainerState};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::partition::Partition;
+use crate::throughput::claim::Claim;
 use crate::write::prepare::{Operation, Preparation};
 use crate::write::{
     BatchKind, BatchOperation, BatchOutcome, OperationResult, WriteKind, WriteOutcome, WriteRequest,
@@ -25,6 +26,7 @@ struct Bulk {
     operations: Vec<BatchOperation>,
     key: Option<PartitionKey>,
     range: Option<PartitionKeyRangeId>,
+    claim: Claim,
     stop_on_error: bool,
 }
 
@@ -46,6 +48,7 @@ impl Engine {
             range,
             conditions,
             indexing,
+            claim,
         } = request;
         let prepared = match kind {
             WriteKind::Batch {
@@ -64,6 +67,7 @@ impl Engine {
                     operations,
                     key,
                     range,
+                    claim,
                     stop_on_error: !continue_on_error,
                 };
                 return self.submit_bulk(container, &state, bulk, done);
@@ -79,7 +83,13 @@ impl Engine {
                 }),
         };
         match prepared {
-            Ok((partition, work)) => self.line_up(container, &partition, work, done),
+            Ok((partition, mut work)) => {
+                work.set_claim(claim);
+                match self.admit(container, &partition, claim, work.key()) {
+                    Ok(()) => self.line_up(container, &partition, work, done),
+                    Err(failure) => done(Err(failure)),
+                }
+            }
             Err(error) => done(Err(self.refused(container, key.as_ref(), error))),
         }
     }
@@ -224,10 +234,11 @@ impl Engine {
         } in parts
         {
             let gathering = Arc::clone(&gathering);
-            let work = Work::Each {
+            let mut work = Work::Each {
                 operations,
                 stop_on_error: bulk.stop_on_error,
             };
+            work.set_claim(bulk.claim);
             let done = Box::new(move |result| gathering.add(&places, result));
             self.line_up(container, &partition, work, done);
         }

@@ -26,6 +26,7 @@ use crate::error::Error;
 pub use crate::index::IndexingDirective;
 use crate::layout::entries::RebuildEntry;
 use crate::layout::record::ItemTag;
+use crate::throughput::claim::Claim;
 
 /// An item as a request names it.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,6 +59,8 @@ pub struct WriteRequest {
     pub conditions: Conditions,
     /// Whether to index.
     pub indexing: IndexingDirective,
+    /// How it stands to other requests.
+    pub claim: Claim,
 }
 
 impl WriteRequest {
@@ -69,6 +72,7 @@ impl WriteRequest {
             range: None,
             conditions: Conditions::default(),
             indexing: IndexingDirective::Default,
+            claim: Claim::default(),
         }
     }
 }

@@ -18,5 +18,6 @@ pub mod plan;
 pub mod printer;
 pub mod program;
 pub mod routing;
+pub mod shape;
 pub mod signatures;
 pub mod visit;

@@ -34,7 +34,8 @@ impl Catalog<'_> {
         }
         // Without a word about throughput a container gets the least there is, unless the
         // database shares its own.
-        let offer = offer.or((!shared).then_some(Throughput::Manual(limits.min_manual_rate)));
+        let is_free = shared || self.engine.metering().serverless;
+        let offer = offer.or((!is_free).then_some(Throughput::Manual(limits.min_manual_rate)));
         let content = definition(&spec)?;
         let record = self.new_record(
             ResourceKind::Container,

@@ -29,7 +29,7 @@ fn refused(error: ThroughputError) -> Error {
 }
 
 /// The throughput that an offer holds.
-fn kept(offer: &Record) -> Option<Throughput> {
+pub(super) fn kept(offer: &Record) -> Option<Throughput> {
     let content = offer.content.get("content")?;
     let settings = content.member("offerAutopilotSettings");
     let rate = |value: &Value<'_>| value.as_i64().and_then(|rate| u64::try_from(rate).ok());
@@ -50,7 +50,7 @@ fn kept(offer: &Record) -> Option<Throughput> {
     }
 }
 
-fn resource_of(offer: &Record) -> Option<ResourceId> {
+pub(super) fn resource_of(offer: &Record) -> Option<ResourceId> {
     let text = offer
         .content
         .get("offerResourceId")
@@ -107,11 +107,11 @@ fn raised(history: &History, throughput: Throughput) -> History {
 }
 
 /// The part of the history that the offer itself remembers.
-fn remembered(history: &History) -> Value<'static> {
-    Value::Object(Object::from_iter([
+fn remembered(history: &History) -> Object<'static> {
+    Object::from_iter([
         ("highestManual", history.highest_manual),
         ("highestAutoscale", history.highest_autoscale),
-    ]))
+    ])
 }
 
 impl Catalog<'_> {
@@ -121,6 +121,13 @@ impl Catalog<'_> {
         options: &MetadataOptions,
     ) -> Result<Option<Throughput>, Error> {
         let limits = self.engine.limits();
+        let is_asked = options.throughput.is_some() || options.autoscale_settings.is_some();
+        if is_asked && self.engine.metering().serverless {
+            return Err(Error::bad_request(
+                "Setting offer throughput or autopilot on container is not supported for \
+                 serverless accounts.",
+            ));
+        }
         match (options.throughput, &options.autoscale_settings) {
             (Some(_), Some(_)) => Err(refused(ThroughputError::Both)),
             (Some(rate), None) => Throughput::manual(rate, limits).map(Some).map_err(refused),
@@ -199,7 +206,7 @@ impl Catalog<'_> {
             etag: self.fresh_etag(),
             ts: self.engine.clock().now_seconds(),
             content,
-            internal: remembered(&history),
+            internal: Value::Object(remembered(&history)),
         }))
     }
 
@@ -238,8 +245,14 @@ impl Catalog<'_> {
             .map_err(refused)?;
         let history = raised(&history, new);
         let mut content = old.content.clone();
-        content.insert("content", new.to_content(&history));
-        let record = self.changed(old, content, remembered(&history));
+        let mut memory = remembered(&history);
+        let mut rates = match new.to_content(&history) {
+            Value::Object(rates) => rates,
+            _ => return Err(Error::Damaged("offer")),
+        };
+        self.replace_buckets(old, body, &mut rates, &mut memory)?;
+        content.insert("content", Value::Object(rates));
+        let record = self.changed(old, content, Value::Object(memory));
         self.commit(&Change::put(record.clone()))?;
         Ok(record)
     }

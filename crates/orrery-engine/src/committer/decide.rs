@@ -109,8 +109,24 @@ impl<'d> Decider<'d> {
     ) -> Result<Progress<Answer<WriteOutcome>>, Failure> {
         let state = container.state();
         match work {
-            Work::Single(operation) => self.single(container, &state, &operation),
-            Work::Atomic(operations) => Ok(self.atomic(container, &state, operations)),
+            Work::Single(operation) => {
+                let done = self.single(container, &state, &operation);
+                let charge = match &done {
+                    Ok(Progress::Finished(answer)) => answer.meta.charge,
+                    Ok(Progress::GoesOn(_)) => Charge::ZERO,
+                    Err(failure) => failure.meta.charge,
+                };
+                self.settle(container, &operation, charge);
+                done
+            }
+            Work::Atomic(operations) => {
+                let first = operations.iter().flatten().next().cloned();
+                let done = self.atomic(container, &state, operations);
+                if let (Some(first), Progress::Finished(answer)) = (first, &done) {
+                    self.settle(container, &first, answer.meta.charge);
+                }
+                Ok(done)
+            }
             Work::Each {
                 operations,
                 stop_on_error,
@@ -176,6 +192,42 @@ impl<'d> Decider<'d> {
             error,
             meta: self.meta(read_nothing(self.environment.read_cost)),
         }
+    }
+
+    /// Takes an operation's charge off the budget of its partition.
+    fn settle(&self, container: &Container, operation: &Operation, charge: Charge) {
+        self.environment.settle(
+            container,
+            self.partition,
+            operation.claim,
+            Some(operation.epk.as_bytes()),
+            charge,
+        );
+    }
+
+    /// One operation of a bulk, which shares the budget with its siblings: the first ones may use
+    /// it up.
+    fn metered(
+        &mut self,
+        container: &Container,
+        state: &ContainerState,
+        operation: &Operation,
+        room: &mut usize,
+    ) -> Result<Applied, Refused> {
+        let key = Some(operation.epk.as_bytes());
+        self.environment
+            .admit(container, self.partition, operation.claim, key)
+            .map_err(|throttle| Refused {
+                error: Error::TooManyRequests(throttle),
+                charge: Charge::ZERO,
+            })?;
+        let applied = self.apply(container, state, operation, room);
+        let charge = match &applied {
+            Ok(applied) => applied.charge,
+            Err(refused) => refused.charge,
+        };
+        self.settle(container, operation, charge.rounded());
+        applied
     }
 
     /// One operation as a transaction of its own.
@@ -278,7 +330,7 @@ impl<'d> Decider<'d> {
                 continue;
             }
             let result = match operation {
-                Ok(operation) => match self.apply(container, state, &operation, &mut room) {
+                Ok(operation) => match self.metered(container, state, &operation, &mut room) {
                     Ok(applied) => done(applied),
                     Err(refused) => OperationResult {
                         outcome: Err(refused.error),

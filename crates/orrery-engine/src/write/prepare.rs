@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::index::IndexPlan;
 use crate::layout::record::SYSTEM_PROPERTIES;
 use crate::patch::PatchDocument;
+use crate::throughput::claim::Claim;
 
 /// Everything about a new version of an item that does not depend on what is stored.
 #[derive(Debug, Clone)]
@@ -97,6 +98,8 @@ pub struct Operation {
     pub indexing: IndexingDirective,
     /// Whether the answer to a write leaves out the item.
     pub minimal: bool,
+    /// How its request stands to others.
+    pub claim: Claim,
 }
 
 /// Makes operations of requests for one container.
@@ -173,6 +176,7 @@ impl Preparation<'_> {
             conditions,
             indexing,
             minimal: false,
+            claim: Claim::default(),
         })
     }
 
@@ -210,6 +214,7 @@ impl Preparation<'_> {
             conditions: operation.conditions.clone(),
             indexing,
             minimal: operation.minimal,
+            claim: Claim::default(),
         })
     }
 

@@ -28,6 +28,10 @@ impl TestClock {
     pub fn advance(&self, seconds: u64) {
         self.0.fetch_add(seconds * 1_000_000, Ordering::SeqCst);
     }
+
+    pub fn advance_us(&self, us: u64) {
+        self.0.fetch_add(us, Ordering::SeqCst);
+    }
 }
 
 impl Clock for TestClock {

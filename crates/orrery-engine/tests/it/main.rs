@@ -17,4 +17,5 @@ mod query;
 mod random;
 mod recovery;
 mod splits;
+mod throughput;
 mod ttl;

@@ -40,6 +40,7 @@ pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> 
         },
         None,
     );
+    request.claim = headers.claim()?;
     match TargetHeaders::read(headers)? {
         TargetHeaders::Key(key) => request.key = Some(key),
         TargetHeaders::Range(scope) => request.range = Some(scope.id),

@@ -23,6 +23,7 @@ pub(super) fn read(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
             .text(&http::header::IF_NONE_MATCH)?
             .map(str::to_owned),
         session: headers.session()?,
+        claim: headers.claim()?,
     };
     let Answer { value, meta } = call
         .engine
@@ -63,6 +64,7 @@ pub(super) async fn write(
     let mut request = WriteRequest::new(kind, partition_key(call, operation)?);
     request.conditions = headers.conditions()?;
     request.indexing = headers.indexing_directive()?;
+    request.claim = headers.claim()?;
     let Answer { value, meta } = call.submit(request).await?;
     let reply = match value {
         WriteOutcome::Item(outcome) => item_reply(outcome),

@@ -23,6 +23,7 @@ pub(super) async fn run(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
         max_items: page.max_items,
         continuation: page.continuation,
         session: page.session,
+        claim: page.claim,
         cross_partition: headers.flag(&names::ENABLE_CROSS_PARTITION)?,
         explain: headers.flag(&names::POPULATE_INDEX_METRICS)?
             || headers.flag(&names::POPULATE_INDEX_METRICS_V2)?

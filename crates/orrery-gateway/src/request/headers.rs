@@ -4,6 +4,7 @@
 
 use http::{HeaderMap, HeaderName};
 use orrery_engine::page::Page;
+use orrery_engine::throughput::claim::{Bucket, Claim, Priority};
 use orrery_engine::write::{Conditions, IndexingDirective};
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
@@ -211,7 +212,24 @@ impl<'a> RequestHeaders<'a> {
                 .map(str::to_owned),
             session: self.session()?,
             reverse,
+            claim: self.claim()?,
         })
+    }
+
+    /// How the request stands to others: its priority and its throughput bucket.
+    pub fn claim(self) -> Result<Claim, GatewayError> {
+        let priority = match self.text(&names::PRIORITY_LEVEL)? {
+            None => Priority::High,
+            Some(text) if text.eq_ignore_ascii_case("high") => Priority::High,
+            Some(text) if text.eq_ignore_ascii_case("low") => Priority::Low,
+            Some(_) => return Err(GatewayError::Header(names::PRIORITY_LEVEL)),
+        };
+        let bucket = match self.number::<u8>(&names::THROUGHPUT_BUCKET)? {
+            // Buckets beyond the last, and 0, are none.
+            Some(number) => Bucket::new(number),
+            None => None,
+        };
+        Ok(Claim { priority, bucket })
     }
 
     /// The mode of a change feed; `None` for an ordinary feed.

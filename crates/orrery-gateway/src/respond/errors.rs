@@ -2,6 +2,7 @@
 //! form of the message (protocol: section 4). Results of batch operations use it too.
 
 use http::StatusCode;
+use orrery_engine::error::ThrottleCause;
 use orrery_engine::{Error, Failure, Meta};
 use orrery_model::json;
 use orrery_model::resource_path::ResourcePathError;
@@ -76,8 +77,15 @@ pub fn wording(error: &Error) -> Wording {
         Error::Timeout(_) => row(S::REQUEST_TIMEOUT, 0, "RequestTimeout", Backend),
         Error::TooLarge(_) => row(S::PAYLOAD_TOO_LARGE, 0, "RequestEntityTooLarge", Backend),
         Error::FailedDependency => row(S::FAILED_DEPENDENCY, 0, "FailedDependency", Backend),
-        Error::TooManyRequests { .. } => {
-            row(S::TOO_MANY_REQUESTS, 3200, "TooManyRequests", Backend)
+        Error::TooManyRequests(throttle) => {
+            let sub_status = match throttle.cause {
+                ThrottleCause::RequestUnits => 3200,
+                ThrottleCause::Bucket => 3212,
+                ThrottleCause::BucketChange => 3213,
+                // Not told for metadata: the figure is not known.
+                ThrottleCause::Metadata => 0,
+            };
+            row(S::TOO_MANY_REQUESTS, sub_status, "TooManyRequests", Backend)
         }
         Error::Storage(_) | Error::Unavailable(_) => {
             row(S::SERVICE_UNAVAILABLE, 0, "ServiceUnavailable", Gateway)
@@ -228,11 +236,11 @@ impl Problem {
             reply = reply.header(names::SUB_STATUS, wording.sub_status.into());
         }
         if let Self::Engine(Failure {
-            error: Error::TooManyRequests { retry_after_ms },
+            error: Error::TooManyRequests(throttle),
             ..
         }) = self
         {
-            reply = reply.header(names::RETRY_AFTER_MS, retry_after_ms.into());
+            reply = reply.header(names::RETRY_AFTER_MS, throttle.retry_after_ms.into());
         }
         reply
     }

@@ -150,6 +150,10 @@ names! {
     POPULATE_QUOTA_INFO = "x-ms-documentdb-populatequotainfo";
     /// Add statistics of the ranges.
     POPULATE_PARTITION_STATISTICS = "x-ms-documentdb-populatepartitionstatistics";
+    /// Who is refused first.
+    PRIORITY_LEVEL = "x-ms-cosmos-priority-level";
+    /// A share of the container's throughput.
+    THROUGHPUT_BUCKET = "x-ms-cosmos-throughput-bucket";
     /// Life of a resource token.
     EXPIRY_SECONDS = "x-ms-documentdb-expiry-seconds";
     /// Triggers before a write.

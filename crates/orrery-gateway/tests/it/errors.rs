@@ -63,7 +63,9 @@ fn every_engine_error_has_status_sub_status_and_code() {
             "Forbidden",
         ),
         (
-            Error::LogicalPartitionFull { limit_gb: 20 },
+            Error::LogicalPartitionFull {
+                limit_bytes: 20 << 30,
+            },
             403,
             Some("1014"),
             "Forbidden",
@@ -99,7 +101,7 @@ fn every_engine_error_has_status_sub_status_and_code() {
         (Error::TooLarge(text()), 413, None, "RequestEntityTooLarge"),
         (Error::FailedDependency, 424, None, "FailedDependency"),
         (
-            Error::TooManyRequests { retry_after_ms: 12 },
+            Error::TooManyRequests(Throttle::request_units(12)),
             429,
             Some("3200"),
             "TooManyRequests",
@@ -205,7 +207,7 @@ fn messages_have_the_forms_that_clients_match() {
         body.member("additionalErrorInfo").as_str(),
         Some(r#"{"queryRanges":[]}"#)
     );
-    let (text, _) = message(Error::TooManyRequests { retry_after_ms: 1 });
+    let (text, _) = message(Error::TooManyRequests(Throttle::request_units(1)));
     assert!(text.contains("Request rate is large"));
     let (text, _) = message(Error::PreconditionFailed);
     assert!(

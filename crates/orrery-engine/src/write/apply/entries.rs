@@ -272,7 +272,7 @@ impl Transaction<'_> {
             > limit
         {
             return Err(Error::LogicalPartitionFull {
-                limit_gb: limit >> 30,
+                limit_bytes: limit,
             });
         }
         Ok(())

@@ -49,8 +49,8 @@ impl<'a> Fields<'a> {
                 let wording = errors::wording(error);
                 fields.status = wording.status.as_u16();
                 fields.sub_status = wording.sub_status;
-                if let Error::TooManyRequests { retry_after_ms } = error {
-                    fields.retry_after_ms = Some(*retry_after_ms);
+                if let Error::TooManyRequests(throttle) = error {
+                    fields.retry_after_ms = Some(throttle.retry_after_ms);
                 }
             }
         }

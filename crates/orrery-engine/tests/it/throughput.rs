@@ -1,0 +1,7 @@
+//! Budgets of physical partitions under a clock that the test moves.
+
+mod account;
+mod limits;
+mod offers;
+mod refusals;
+mod statistics;
