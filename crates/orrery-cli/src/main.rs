@@ -6,6 +6,7 @@ mod bench;
 mod client;
 mod config;
 mod data_folder;
+mod diagnostics;
 mod export;
 mod import;
 mod instance;
@@ -19,6 +20,8 @@ mod query;
 mod report;
 mod serve;
 mod target;
+mod top;
+mod trace;
 
 use std::process::ExitCode;
 
@@ -57,6 +60,10 @@ enum Command {
     Query(query::QueryArgs),
     /// Show, split and merge the physical partitions of a container.
     Partitions(partitions::PartitionsArgs),
+    /// Watch a server's throughput: ranges, 429s, hottest keys, heaviest queries.
+    Top(top::TopArgs),
+    /// Turn a trace into the diagnostic logs that the service would have written.
+    Diagnostics(diagnostics::DiagnosticsArgs),
     /// Put a server under load and measure it.
     Load(load::LoadArgs),
     /// Choose the partition key with evidence.
@@ -89,6 +96,8 @@ fn run(command: &Command) -> Result<ExitCode> {
         Command::Export(args) => export::run(args),
         Command::Query(args) => query::run(args),
         Command::Partitions(args) => partitions::run(args),
+        Command::Top(args) => top::run(args),
+        Command::Diagnostics(args) => diagnostics::run(args),
         Command::Load(args) => load::run(args),
         Command::Keylab(args) => keylab::run(args),
         Command::Bench(args) => bench::run(args),

@@ -40,6 +40,17 @@ pub fn span(nanoseconds: u64) -> String {
     }
 }
 
+/// A size in the unit that fits: `50 GB`, `51.2 MB`.
+pub fn bytes(number: u64) -> String {
+    let units = [("GB", 30), ("MB", 20), ("KB", 10)];
+    let unit = units.iter().find(|(_, shift)| number >> shift > 0);
+    let Some((name, shift)) = unit else {
+        return format!("{number} bytes");
+    };
+    let size = number as f64 / (1_u64 << shift) as f64;
+    format!("{} {name}", (size * 10.0).round() / 10.0)
+}
+
 /// Aligns the cells of a table: the first column to the left, the others to the right.
 pub fn align(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -84,6 +95,10 @@ mod tests {
         assert_eq!(
             [plural(1, "item"), plural(2000, "item")],
             ["1 item", "2,000 items"]
+        );
+        assert_eq!(
+            [bytes(50 << 30), bytes((50 << 30) / 1000), bytes(7)],
+            ["50 GB", "51.2 MB", "7 bytes"]
         );
         assert_eq!(span(850_000), "850 µs");
         assert_eq!(span(12_340_000), "12.3 ms");

@@ -1,19 +1,23 @@
 //! `orrery serve`: an account over HTTP and HTTPS, until a signal ends it.
 
+mod metering;
+
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use clap::{Args, ValueEnum};
 use log::LevelFilter;
 use orrery_engine::{Engine, EngineConfig};
 use orrery_gateway::auth::{Key, Keys};
 use orrery_gateway::config::GatewayConfig;
-use orrery_gateway::server::{BindError, Certificate, Health, Readiness, Server, ServerConfig};
-use orrery_model::limits::{Limits, Scale};
+use orrery_gateway::server::{
+    BindError, Certificate, Health, MetricsSource, Readiness, Server, ServerConfig,
+};
+use orrery_model::limits::Limits;
 use orrery_storage::{Durability, MemoryStore, Options, Store};
 use tokio::sync::watch;
 
@@ -24,13 +28,14 @@ use crate::load::duration;
 use crate::logger;
 use crate::output;
 use crate::patience::Patience;
+use metering::MeteringArgs;
 
 const EXAMPLES: &str = "\
 Examples:
   orrery serve                              durable, in ./orrery-data, on http://127.0.0.1:8081
   orrery serve --in-memory --port 0         for tests: nothing is kept, the system chooses the port
   orrery serve --host 0.0.0.0 --key-file /run/secrets/key --data /var/lib/orrery
-  orrery serve --scale 1/1000               limits and budgets of a thousandth: hot partitions on a laptop
+  orrery serve --throttle --scale 1/1000    limits and budgets of a thousandth: hot partitions on a laptop
 
 The port speaks HTTP and HTTPS (HTTP/1.1 and HTTP/2); the certificate is made at the first start
 and kept in the data folder, http://127.0.0.1:8081/_explorer/emulator.pem shows its authority.
@@ -88,9 +93,9 @@ pub struct ServeArgs {
     /// Accept requests without a signature.
     #[arg(long)]
     pub no_auth: bool,
-    /// Scale of the service's limits and budgets.
-    #[arg(long, default_value = "1", value_name = "1/N", value_parser = scale)]
-    pub scale: Scale,
+    /// Throughput, limits and the trace.
+    #[command(flatten)]
+    pub metering: MeteringArgs,
     /// Let each split or merge of partitions wait so long before it begins, as the service's do.
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = duration)]
     pub split_delay: Duration,
@@ -169,7 +174,8 @@ async fn serve(
     started: Instant,
 ) -> Result<()> {
     let engine_config = EngineConfig {
-        limits: Limits::default().scaled(args.scale),
+        limits: args.metering.limits()?,
+        metering: args.metering.metering(),
         split_delay_ms: u64::try_from(args.split_delay.as_millis()).unwrap_or(u64::MAX),
         ..EngineConfig::default()
     };
@@ -181,6 +187,8 @@ async fn serve(
         .public_endpoint
         .clone_from(&config.public_endpoint);
     gateway_config.explorer = config.explorer;
+    let trace = args.metering.open_trace()?;
+    gateway_config.trace = metering::gateway_trace(trace.as_ref());
     gateway_config.authority_pem = Some(certificate.authority_pem().to_owned());
     let mut server_config = ServerConfig::new(SocketAddr::new(config.host, config.port));
     server_config.certificate = Some(certificate);
@@ -189,7 +197,7 @@ async fn serve(
         .map_err(port_advice)?;
     let address = server.local_addr();
     let readiness = Readiness::default();
-    let health = health_server(config, &readiness).await?;
+    let health = health_server(config, &readiness, &engine).await?;
     let endpoint = format!("{}://{}/", config.scheme, shown(address));
     let _note = match &config.place {
         Place::Folder(folder) => {
@@ -212,7 +220,7 @@ async fn serve(
     let serving = tokio::spawn(server.run_until(until(stopping)));
     readiness.set(true);
     let signals = signals()?;
-    announce(args, config, &endpoint, started)?;
+    announce(args, config, engine.limits(), &endpoint, started)?;
     let signal = signals.await;
     log::info!("{signal}: finishing the requests under way");
     readiness.set(false);
@@ -225,6 +233,9 @@ async fn serve(
         .context("the splitting of partitions failed")?;
     if let Some(health) = health {
         health.await.context("the health port failed")?;
+    }
+    if let Some(trace) = trace {
+        trace.close();
     }
     Ok(())
 }
@@ -305,11 +316,14 @@ fn certificate(config: &ServeConfig) -> Result<Certificate> {
 async fn health_server(
     config: &ServeConfig,
     readiness: &Readiness,
+    engine: &Engine,
 ) -> Result<Option<Server<Health>>> {
     let port = match config.health {
         HealthPort::Optional(port) | HealthPort::Wanted(port) => port,
     };
-    let handler = Arc::new(Health::new(readiness.clone()));
+    let engine = engine.clone();
+    let metrics: MetricsSource = Arc::new(move || orrery_gateway::metrics::text(&engine).ok());
+    let handler = Arc::new(Health::new(readiness.clone()).with_metrics(metrics));
     match (
         Server::bind(
             ServerConfig::new(SocketAddr::new(config.host, port)),
@@ -361,6 +375,7 @@ fn shown(address: SocketAddr) -> String {
 fn announce(
     args: &ServeArgs,
     config: &ServeConfig,
+    limits: &Limits,
     endpoint: &str,
     started: Instant,
 ) -> Result<()> {
@@ -376,12 +391,14 @@ fn announce(
     } else {
         config.key.as_str()
     };
+    let metering = args.metering.shown(limits);
     output::text(&format!(
         "OrreryDB {}\n\
          Endpoint           {endpoint}\n\
          Key                {key}\n\
          Connection string  AccountEndpoint={endpoint};AccountKey={};\n\
          Data folder        {place}\n\
+         {metering}\
          Ready in           {} ms\n\
          Started\n\
          Now listening on: {endpoint}\n",
@@ -413,13 +430,4 @@ fn signals() -> Result<impl Future<Output = &'static str>> {
         let _ = tokio::signal::ctrl_c().await;
         "Ctrl-C"
     })
-}
-
-/// Reads `1/1000`, or a fraction.
-fn scale(text: &str) -> Result<Scale> {
-    let parsed = text.parse::<Scale>();
-    match parsed {
-        Ok(scale) => Ok(scale),
-        Err(error) => bail!("{error}; an example is 1/1000"),
-    }
 }

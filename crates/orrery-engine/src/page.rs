@@ -30,7 +30,10 @@ pub enum Target {
 
 impl Target {
     /// The logical partition that the target is, if it is one.
-    pub(crate) fn logical_partition(&self, state: &ContainerState) -> Option<EffectivePartitionKey> {
+    pub(crate) fn logical_partition(
+        &self,
+        state: &ContainerState,
+    ) -> Option<EffectivePartitionKey> {
         let Self::Key(key) = self else { return None };
         let definition = state.key_definition();
         definition.is_full(key).then(|| definition.effective(key))

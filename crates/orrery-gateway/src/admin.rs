@@ -1,16 +1,19 @@
 //! What only this server has, under `/_orrery/` (docs/admin-api.md): signed with a master key like
 //! any request, with the type `_orrery` and the path without its leading slash as the link.
 
+mod limits;
 mod partitions;
+pub(crate) mod throughput;
 
-use http::{Method, StatusCode};
+use http::{HeaderValue, Method, StatusCode};
 use orrery_model::json;
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 use orrery_model::value::Value;
 
 use crate::auth::{Identity, Signed};
 use crate::gateway::lower_verb;
-use crate::operations::Exchange;
+use crate::metrics;
+use crate::operations::{Exchange, blocking};
 use crate::respond::Reply;
 use crate::respond::errors::{GatewayError, Problem};
 
@@ -18,14 +21,44 @@ use crate::respond::errors::{GatewayError, Problem};
 pub(crate) const PREFIX: &str = "/_orrery/";
 
 /// Answers a request to the admin API.
-pub(crate) fn answer(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
+pub(crate) async fn answer(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
     let head = &exchange.call.head;
     let path = head.uri.path();
     authorize(exchange, path)?;
     let rest = path.strip_prefix(PREFIX).unwrap_or_default();
-    let Some(link) = rest.strip_prefix("partitions/") else {
-        return Err(GatewayError::UnknownPath.into());
-    };
+    if let Some(link) = rest.strip_prefix("partitions/") {
+        return of_partitions(exchange, link);
+    }
+    let engine = &exchange.gateway.engine;
+    match (&head.method, rest) {
+        (&Method::GET, "limits") => Ok(respond(StatusCode::OK, &limits::show(engine))),
+        (&Method::GET, "throughput") => {
+            let depth = throughput::depth(head.uri.query())?;
+            // The names of keys are looked up in the store.
+            let engine = engine.clone();
+            let shown = blocking(move || {
+                throughput::show(&engine, depth).map_err(orrery_engine::Failure::from)
+            });
+            Ok(respond(StatusCode::OK, &shown.await?))
+        }
+        (&Method::PUT, "throttle") => {
+            let answer = throughput::switch(engine, &exchange.call.body)?;
+            Ok(respond(StatusCode::OK, &answer))
+        }
+        (&Method::GET, "metrics") => {
+            let content_type = HeaderValue::from_static(metrics::CONTENT_TYPE);
+            let text = metrics::text(engine)?;
+            Ok(Reply::with_body(StatusCode::OK, content_type, text))
+        }
+        (_, "limits" | "throughput" | "throttle" | "metrics") => {
+            Err(GatewayError::MethodNotAllowed.into())
+        }
+        _ => Err(GatewayError::UnknownPath.into()),
+    }
+}
+
+fn of_partitions(exchange: &Exchange<'_>, link: &str) -> Result<Reply, Problem> {
+    let head = &exchange.call.head;
     let resource = ResourcePath::parse(&format!("/{link}")).map_err(GatewayError::from)?;
     if resource.kind() != ResourceKind::Container || resource.is_feed() {
         return Err(GatewayError::UnknownPath.into());

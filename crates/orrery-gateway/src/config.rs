@@ -1,6 +1,7 @@
 //! What the binary decides for the gateway.
 
 use crate::auth::Keys;
+use crate::trace::Trace;
 
 /// How an account is served. Sockets are configured by
 /// [`ServerConfig`](crate::server::ServerConfig).
@@ -23,6 +24,8 @@ pub struct GatewayConfig {
     pub authority_pem: Option<String>,
     /// Whether `/_explorer/` answers.
     pub explorer: bool,
+    /// Who writes down the requests to items.
+    pub trace: Trace,
 }
 
 impl GatewayConfig {
@@ -37,6 +40,7 @@ impl GatewayConfig {
             consistency: Consistency::Session,
             authority_pem: None,
             explorer: true,
+            trace: Trace::default(),
         }
     }
 }

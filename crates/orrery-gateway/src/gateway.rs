@@ -54,7 +54,7 @@ impl Gateway {
     async fn route(&self, exchange: &Exchange<'_>) -> Result<Reply, Problem> {
         let call = exchange.call;
         if call.head.uri.path().starts_with(admin::PREFIX) {
-            return admin::answer(exchange);
+            return admin::answer(exchange).await;
         }
         let path = ResourcePath::parse(call.head.uri.path()).map_err(GatewayError::from)?;
         let identity = self.identify(&call.head, &path)?;

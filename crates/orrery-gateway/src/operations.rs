@@ -9,8 +9,9 @@ mod items;
 mod metadata;
 mod pk_ranges;
 mod query;
+mod record;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http::StatusCode;
@@ -24,6 +25,8 @@ use crate::request::{Operation, RequestHeaders};
 use crate::respond::errors::{GatewayError, Problem};
 use crate::respond::{ActivityId, Reply, names};
 use crate::server::Call;
+use crate::trace::Part;
+use record::Times;
 
 /// A request on its way to an answer.
 pub(crate) struct Exchange<'a> {
@@ -40,6 +43,9 @@ pub(crate) struct ContainerCall<'a> {
     path: ResourcePath,
     headers: RequestHeaders<'a>,
     body: &'a Bytes,
+    /// The parts of a batch, for the trace, where there is one.
+    parts: OnceLock<Vec<Part>>,
+    is_traced: bool,
 }
 
 /// Runs an authorised operation.
@@ -66,7 +72,10 @@ pub(crate) async fn run(
         {
             in_container(exchange, path, operation).await
         }
-        _ => metadata::run(exchange, path, operation).await,
+        _ => {
+            exchange.gateway.engine.admit_metadata()?;
+            metadata::run(exchange, path, operation).await
+        }
     }
 }
 
@@ -80,17 +89,31 @@ async fn in_container(
     let engine = &exchange.gateway.engine;
     let container = engine.catalog().container(&path)?;
     let owner = exchange.gateway.owners.of(&container);
+    // Ranges are metadata: only requests to items are recorded.
+    let is_item = path.kind() != ResourceKind::PartitionKeyRange;
+    let recorder = exchange.gateway.config.trace.0.as_deref();
+    let recorder = recorder.filter(|_| is_item);
     let call = ContainerCall {
         engine,
         container,
         path,
         headers: exchange.headers,
         body: &exchange.call.body,
+        parts: OnceLock::new(),
+        is_traced: recorder.is_some(),
     };
+    let started_us = recorder.map_or(0, |_| engine.clock().now_us());
     let reply = match call.run(operation).await {
         Ok(reply) => reply,
         Err(problem) => problem.into_reply(exchange.activity, exchange.call.head.uri.path()),
     };
+    if let Some(recorder) = recorder {
+        let times = Times {
+            started_us,
+            ended_us: engine.clock().now_us(),
+        };
+        record::hand_over(recorder, &call, operation, &reply, exchange.activity, times);
+    }
     Ok(reply.in_container(owner))
 }
 
@@ -98,6 +121,7 @@ impl ContainerCall<'_> {
     async fn run(&self, operation: Operation) -> Result<Reply, Problem> {
         self.check_intended_rid()?;
         if self.path.kind() == ResourceKind::PartitionKeyRange {
+            self.engine.admit_metadata()?;
             return pk_ranges::run(self, operation);
         }
         match operation {
@@ -158,7 +182,7 @@ impl ContainerCall<'_> {
 }
 
 /// Runs something on a thread that may block.
-async fn blocking<T: Send + 'static>(
+pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Problem> {
     match tokio::task::spawn_blocking(work).await {

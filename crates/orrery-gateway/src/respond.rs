@@ -140,6 +140,21 @@ impl Reply {
         self
     }
 
+    /// Charge and positions so far.
+    pub fn measured(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// The headers so far.
+    pub fn headers(&self) -> &HeaderMap {
+        &self.headers
+    }
+
+    /// How long the body is.
+    pub fn body_bytes(&self) -> usize {
+        self.body.len()
+    }
+
     /// The status so far.
     pub fn status(&self) -> StatusCode {
         self.status

@@ -23,7 +23,7 @@ use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
 pub use certificate::{Certificate, CertificateError};
-pub use health::{Health, Readiness};
+pub use health::{Health, MetricsSource, Readiness};
 
 /// What every handler answers with: a whole body, so that `Content-Length` is
 /// always known.

@@ -1,7 +1,12 @@
 //! Every limit of the service in one value (request units: sections 7 and 9), and the scale
 //! model that divides sizes and rates.
 
+mod named;
+
+use std::fmt;
 use std::str::FromStr;
+
+pub use named::LimitsError;
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -30,6 +35,12 @@ impl Scale {
     pub fn of(self, amount: u64) -> u64 {
         let scaled = u128::from(amount) * u128::from(self.numerator) / u128::from(self.denominator);
         u64::try_from(scaled).unwrap_or(u64::MAX).max(1)
+    }
+}
+
+impl fmt::Display for Scale {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}/{}", self.numerator, self.denominator)
     }
 }
 

@@ -11,3 +11,5 @@ mod load;
 mod partitions;
 mod query;
 mod serve;
+mod throttle;
+mod trace;

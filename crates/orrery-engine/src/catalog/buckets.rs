@@ -86,7 +86,11 @@ fn percents(list: &Value<'_>) -> Result<BucketPercents, Error> {
         Value::Undefined | Value::Null => return Ok(caps),
         list => list.as_array(),
     };
-    let refused = || Error::bad_request("One of the specified inputs is invalid: throughput buckets have an id from 1 to 5 and a maxThroughputPercentage from 1 to 100.");
+    let refused = || {
+        Error::bad_request(
+            "One of the specified inputs is invalid: throughput buckets have an id from 1 to 5 and a maxThroughputPercentage from 1 to 100.",
+        )
+    };
     for bucket in list.ok_or_else(refused)? {
         let number = |name: &str| bucket.member(name).as_i64();
         let place = number("id")

@@ -116,9 +116,9 @@ impl Seconds {
         if second <= last {
             return;
         }
-        let moved =
-            self.last
-                .compare_exchange(last, second, Ordering::AcqRel, Ordering::Relaxed);
+        let moved = self
+            .last
+            .compare_exchange(last, second, Ordering::AcqRel, Ordering::Relaxed);
         if moved.is_ok() {
             let slot = &self.slots[(second % KEPT_SECONDS) as usize];
             slot.second.store(0, Ordering::Release);
@@ -178,7 +178,14 @@ mod tests {
         let recent = seconds.recent(104, 60);
         let seen: Vec<_> = recent
             .iter()
-            .map(|at| (at.second, at.counts.hundredths, at.counts.requests, at.counts.refused))
+            .map(|at| {
+                (
+                    at.second,
+                    at.counts.hundredths,
+                    at.counts.requests,
+                    at.counts.refused,
+                )
+            })
             .collect();
         assert_eq!(seen, [(100, 12, 2, 0), (103, 11, 1, 1), (104, 1, 1, 0)]);
         assert_eq!(seconds.recent(104, 2).len(), 2);

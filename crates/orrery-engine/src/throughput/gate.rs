@@ -113,7 +113,8 @@ impl Priorities {
 
     fn count(&self, now_us: u64, amount: u64) {
         let budget = Budget::of_hundredths(COUNTING, None);
-        self.meter(now_us / 1_000_000).charge(now_us, &budget, amount);
+        self.meter(now_us / 1_000_000)
+            .charge(now_us, &budget, amount);
     }
 
     /// What the high ones will still take in this second if it is like the last one.

@@ -236,7 +236,10 @@ mod tests {
             .collect();
         assert_eq!(counts[..3], [2, 1, 2]);
         let total: u64 = counts.iter().sum();
-        assert!((99..=101).contains(&total), "{total} of 100 in 70 s of 10 RU");
+        assert!(
+            (99..=101).contains(&total),
+            "{total} of 100 in 70 s of 10 RU"
+        );
     }
 
     #[test]

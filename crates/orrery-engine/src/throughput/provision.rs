@@ -118,9 +118,9 @@ impl ContainerThroughput {
             Provision::Shared(_) => self.shared.get().map_or(1, |shared| shared.count()),
             _ => self.partitions.load(Ordering::Relaxed),
         };
-        let budget = provision
-            .rate(partitions)
-            .map_or(UNLIMITED, |rate| rate.saturating_mul(100) / u64::from(partitions));
+        let budget = provision.rate(partitions).map_or(UNLIMITED, |rate| {
+            rate.saturating_mul(100) / u64::from(partitions)
+        });
         self.budget.store(budget, Ordering::Relaxed);
     }
 
@@ -248,7 +248,8 @@ impl SharedGates {
 
     fn set_count(&self, partitions: u32) {
         let most = MOST_SHARED as u32;
-        self.count.store(partitions.clamp(1, most), Ordering::Relaxed);
+        self.count
+            .store(partitions.clamp(1, most), Ordering::Relaxed);
     }
 
     fn gate(&self, partition: &Partition) -> &Gate {

@@ -8,12 +8,14 @@ use http::{HeaderValue, StatusCode};
 use orrery_engine::Meta;
 use orrery_engine::write::{BatchOutcome, WriteKind, WriteOutcome, WriteRequest};
 
-use super::ContainerCall;
+use super::{ContainerCall, record};
 use crate::hybrid_row;
 use crate::request::{RequestHeaders, TargetHeaders};
 use crate::respond::Reply;
 use crate::respond::errors::{GatewayError, Problem};
 use crate::respond::names;
+
+pub(crate) use encode::status_of;
 
 /// Runs a batch.
 pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
@@ -32,6 +34,13 @@ pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> 
         .iter()
         .map(|operation| operation.minimal)
         .collect();
+    let operations: Vec<_> = operations
+        .into_iter()
+        .map(|operation| operation.operation)
+        .collect();
+    let parts = call
+        .is_traced
+        .then(|| record::parts_asked(call, &operations));
     let mut request = WriteRequest::new(
         WriteKind::Batch {
             operations,
@@ -50,6 +59,9 @@ pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> 
     let WriteOutcome::Batch(outcome) = answer.value else {
         return Err(GatewayError::Body("The request is not a batch.".to_owned()).into());
     };
+    if let Some(parts) = parts {
+        record::parts_answered(&call.parts, parts, &outcome);
+    }
     Ok(reply(&outcome, &minimal, binary, answer.meta))
 }
 

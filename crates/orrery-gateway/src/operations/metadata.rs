@@ -4,6 +4,7 @@
 mod containers;
 mod offers;
 mod permissions;
+mod statistics;
 
 use http::StatusCode;
 use orrery_engine::catalog::{MetadataOptions, QuerySpec, Resource, ResourceFeed, ResourceOutcome};
@@ -22,7 +23,7 @@ pub(super) async fn run(
     operation: Operation,
 ) -> Result<Reply, Problem> {
     match operation {
-        Operation::Read => read(exchange, &path),
+        Operation::Read => read(exchange, &path).await,
         Operation::ReadFeed | Operation::Query => list(exchange, path, operation).await,
         Operation::Create | Operation::Upsert | Operation::Replace | Operation::Delete => {
             write(exchange, path, operation).await
@@ -33,14 +34,27 @@ pub(super) async fn run(
 }
 
 /// The catalog is in memory: reading it does not block.
-fn read(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Reply, Problem> {
-    let answer = exchange.gateway.engine.catalog().read(path)?;
+async fn read(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<Reply, Problem> {
+    let mut answer = exchange.gateway.engine.catalog().read(path)?;
     let etag = exchange.headers.text(&http::header::IF_NONE_MATCH)?;
     if etag.is_some_and(|etag| answer.value.etag.matches(etag)) {
         let etag = answer.value.etag.as_str().to_owned();
         return Ok(Reply::empty(StatusCode::NOT_MODIFIED)
             .etag(etag)
             .meta(answer.meta));
+    }
+    let is_container = path.kind() == ResourceKind::Container;
+    let headers = exchange.headers;
+    if is_container && headers.flag(&names::POPULATE_PARTITION_STATISTICS)? {
+        let engine = exchange.gateway.engine.clone();
+        let container = engine.container(path)?;
+        let mut body = std::mem::take(&mut answer.value.body);
+        // The sizes of logical partitions are looked up in the store.
+        answer.value.body = blocking(move || {
+            statistics::add(&engine, &container, &mut body)?;
+            Ok(body)
+        })
+        .await?;
     }
     reply(exchange, path, answer)
 }

@@ -11,6 +11,8 @@ macro_rules! names {
 names! {
     /// Correlates a request with its response and logs.
     ACTIVITY_ID = "x-ms-activity-id";
+    /// What the requests of one operation of the client have in common.
+    CORRELATED_ACTIVITY_ID = "x-ms-cosmos-correlated-activityid";
     /// Request units.
     REQUEST_CHARGE = "x-ms-request-charge";
     /// Position in a range, `range:version#lsn`.

@@ -1,4 +1,4 @@
-//! The health port that container tools poll: `/alive`, `/ready`, `/status`.
+//! The health port that container tools poll: `/alive`, `/ready`, `/status`; and `/metrics`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,16 +25,48 @@ impl Readiness {
     }
 }
 
+/// Where `/metrics` come from.
+pub type MetricsSource = Arc<dyn Fn() -> Option<String> + Send + Sync>;
+
 /// Handler of the health port.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Health {
     readiness: Readiness,
+    metrics: Option<MetricsSource>,
 }
 
 impl Health {
     /// Reports the given readiness.
     pub fn new(readiness: Readiness) -> Self {
-        Self { readiness }
+        Self {
+            readiness,
+            metrics: None,
+        }
+    }
+
+    /// Answers `/metrics` from this source.
+    pub fn with_metrics(mut self, metrics: MetricsSource) -> Self {
+        self.metrics = Some(metrics);
+        self
+    }
+
+    async fn metrics(&self) -> Response {
+        let Some(source) = self.metrics.clone() else {
+            return json(StatusCode::NOT_FOUND, r#"{"error":"no metrics here"}"#);
+        };
+        let text = tokio::task::spawn_blocking(move || source()).await;
+        let Ok(Some(text)) = text else {
+            return json(
+                StatusCode::SERVICE_UNAVAILABLE,
+                r#"{"error":"the metrics cannot be read"}"#,
+            );
+        };
+        let mut response = http::Response::new(Full::new(Bytes::from(text)));
+        response.headers_mut().insert(
+            http::header::CONTENT_TYPE,
+            http::HeaderValue::from_static(crate::metrics::CONTENT_TYPE),
+        );
+        response
     }
 }
 
@@ -47,12 +79,13 @@ impl Handler for Health {
             StatusCode::SERVICE_UNAVAILABLE
         };
         match call.head.uri.path().trim_end_matches('/') {
+            "/metrics" => self.metrics().await,
             "/alive" => json(StatusCode::OK, r#"{"alive":true}"#),
             "/ready" | "/status" if ready => json(by_readiness, r#"{"alive":true,"ready":true}"#),
             "/ready" | "/status" => json(by_readiness, r#"{"alive":true,"ready":false}"#),
             _ => json(
                 StatusCode::NOT_FOUND,
-                r#"{"error":"ask /alive, /ready or /status"}"#,
+                r#"{"error":"ask /alive, /ready, /status or /metrics"}"#,
             ),
         }
     }

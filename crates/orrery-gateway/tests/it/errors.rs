@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use orrery_engine::error::Throttle;
 use orrery_engine::{Error, Failure, Meta};
 use orrery_gateway::respond::ActivitySource;
 use orrery_gateway::respond::errors::{GatewayError, Problem};

@@ -14,3 +14,4 @@ mod partitions;
 mod permissions;
 mod query;
 mod server;
+mod throughput;

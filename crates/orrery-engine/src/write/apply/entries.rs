@@ -271,9 +271,7 @@ impl Transaction<'_> {
             .saturating_add(new)
             > limit
         {
-            return Err(Error::LogicalPartitionFull {
-                limit_bytes: limit,
-            });
+            return Err(Error::LogicalPartitionFull { limit_bytes: limit });
         }
         Ok(())
     }

@@ -129,7 +129,13 @@ impl Account {
     }
 
     /// `per_second` reads of a key, evenly over so many seconds, beside whatever `also` does.
-    pub fn reads(&self, container: &Container, key: &str, per_second: u64, seconds: u64) -> Outcome {
+    pub fn reads(
+        &self,
+        container: &Container,
+        key: &str,
+        per_second: u64,
+        seconds: u64,
+    ) -> Outcome {
         let mut outcome = Outcome::default();
         for _ in 0..per_second * seconds {
             outcome.add(self.read(container, key, Claim::default()));

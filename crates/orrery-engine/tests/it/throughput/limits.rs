@@ -19,10 +19,17 @@ fn rates_have_the_partitions_and_budgets_of_their_thousandfold() {
         let id = format!("c{throughput}");
         account.create("/dbs/d/colls", &container(&id), &rate(throughput));
         let there = account.open(&format!("/dbs/d/colls/{id}"));
-        assert_eq!(there.ranges().partitions().len(), partitions, "{throughput}");
+        assert_eq!(
+            there.ranges().partitions().len(),
+            partitions,
+            "{throughput}"
+        );
         let budget = there.throughput().partition_budget().expect("a budget");
         let exact = throughput as f64 * 100.0 / partitions as f64;
-        assert!((budget as f64 - exact).abs() <= 1.0, "{throughput}: {budget}");
+        assert!(
+            (budget as f64 - exact).abs() <= 1.0,
+            "{throughput}: {budget}"
+        );
         // What a minute serves is what the budget says, however coarse 1 RU is beside it.
         let outcome = account.reads(&there, "some key", 40, 60);
         let served = outcome.charge.units() / 60.0;

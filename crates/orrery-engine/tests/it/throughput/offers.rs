@@ -59,7 +59,10 @@ fn raising_and_lowering_hold_from_the_next_second_on() {
         .expect("lowered");
     assert_eq!(account.reads(&container, "a", 10_000, 1).served, 500);
     let refused = account.replace_offer(r#"{"offerThroughput":450}"#);
-    assert!(matches!(refused, Err(Error::BadRequest(_))), "no step of 100");
+    assert!(
+        matches!(refused, Err(Error::BadRequest(_))),
+        "no step of 100"
+    );
     assert_eq!(account.reads(&container, "a", 10_000, 1).served, 500);
 }
 
@@ -116,10 +119,8 @@ fn buckets_have_caps_that_change_every_ten_minutes_at_most() {
     assert!(account.read(&container, "a", Claim::default()).is_ok());
     account.clock.advance(599);
     let early = account.replace_offer(&buckets(50));
-    assert!(
-        matches!(early, Err(Error::TooManyRequests(throttle))
-            if throttle.cause == ThrottleCause::BucketChange && throttle.retry_after_ms == 1_000)
-    );
+    assert!(matches!(early, Err(Error::TooManyRequests(throttle))
+            if throttle.cause == ThrottleCause::BucketChange && throttle.retry_after_ms == 1_000));
     account.clock.advance(1);
     account.replace_offer(&buckets(50)).expect("changed");
     // A replace that does not speak of buckets leaves them.
@@ -127,7 +128,11 @@ fn buckets_have_caps_that_change_every_ten_minutes_at_most() {
         .replace_offer(r#"{"offerThroughput":2000}"#)
         .expect("raised");
     assert_eq!(container.throughput().buckets(), [0, 50, 0, 0, 0]);
-    for bad in ["{}", r#"[{"id":6,"maxThroughputPercentage":1}]"#, r#"[{"id":1}]"#] {
+    for bad in [
+        "{}",
+        r#"[{"id":6,"maxThroughputPercentage":1}]"#,
+        r#"[{"id":1}]"#,
+    ] {
         let content = format!(r#"{{"offerThroughput":2000,"throughputBuckets":{bad}}}"#);
         let refused = account.replace_offer(&content);
         assert!(matches!(refused, Err(Error::BadRequest(_))), "{bad}");

@@ -118,7 +118,10 @@ fn containers_of_a_shared_database_use_one_budget() {
         let options = MetadataOptions::default();
         account.create("/dbs/d/colls", &container(id), &options);
     }
-    let (a, b) = (account.open("/dbs/d/colls/a"), account.open("/dbs/d/colls/b"));
+    let (a, b) = (
+        account.open("/dbs/d/colls/a"),
+        account.open("/dbs/d/colls/b"),
+    );
     assert_eq!(account.reads(&a, "k", 1_000, 1).served, 400);
     for _ in 0..300 {
         assert!(account.read(&a, "k", Claim::default()).is_ok());

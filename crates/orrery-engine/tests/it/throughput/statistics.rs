@@ -104,11 +104,16 @@ fn the_largest_logical_partitions_are_found_exactly() {
         .map(|large| (large.key.clone(), large.items))
         .collect();
     let key = |text: &str| Some(PartitionKey::single(text));
-    assert_eq!(keys, [(key("giant"), 40), (key("middle"), 9), (key("small"), 1)]);
+    assert_eq!(
+        keys,
+        [(key("giant"), 40), (key("middle"), 9), (key("small"), 1)]
+    );
     let sum: u64 = found.largest.iter().map(|large| large.bytes).sum();
     assert_eq!(sum, partition.statistics().total_bytes());
     // A moment later the old answer will do, after a while it will not.
-    account.insert(&container, "small", "more").expect("created");
+    account
+        .insert(&container, "small", "more")
+        .expect("created");
     assert_eq!(sizes(), found);
     account.clock.advance(10);
     assert_eq!(sizes().largest[2].items, 2);

@@ -17,10 +17,21 @@ struct Fields<'a> {
     charge: f64,
 }
 
+/// The HTTP status of one operation's result.
+pub(crate) fn status_of(result: &OperationResult) -> u16 {
+    match &result.outcome {
+        Ok(ItemOutcome::Created(_)) => 201,
+        Ok(ItemOutcome::Replaced(_) | ItemOutcome::Read(_)) => 200,
+        Ok(ItemOutcome::NotModified(_)) => 304,
+        Ok(ItemOutcome::Deleted) => 204,
+        Err(error) => errors::wording(error).status.as_u16(),
+    }
+}
+
 impl<'a> Fields<'a> {
     fn of(result: &'a OperationResult, minimal: bool) -> Self {
         let mut fields = Self {
-            status: 200,
+            status: status_of(result),
             sub_status: 0,
             etag: None,
             body: None,
@@ -29,12 +40,6 @@ impl<'a> Fields<'a> {
         };
         match &result.outcome {
             Ok(outcome) => {
-                fields.status = match outcome {
-                    ItemOutcome::Created(_) => 201,
-                    ItemOutcome::Replaced(_) | ItemOutcome::Read(_) => 200,
-                    ItemOutcome::NotModified(_) => 304,
-                    ItemOutcome::Deleted => 204,
-                };
                 if let ItemOutcome::NotModified(etag) = outcome {
                     fields.etag = Some(etag.as_str().to_owned());
                 }
@@ -47,7 +52,6 @@ impl<'a> Fields<'a> {
             }
             Err(error) => {
                 let wording = errors::wording(error);
-                fields.status = wording.status.as_u16();
                 fields.sub_status = wording.sub_status;
                 if let Error::TooManyRequests(throttle) = error {
                     fields.retry_after_ms = Some(throttle.retry_after_ms);

@@ -25,14 +25,22 @@ pub(super) fn add_headers(
         );
     if status == StatusCode::OK && exchange.headers.flag(&names::POPULATE_QUOTA_INFO)? {
         let usage = usage(exchange, path)?;
-        // Sizes in KB; the limits are those of one logical partition and of scripts.
-        let quota = "functions=100;storedProcedures=100;triggers=25;documentSize=20971520;\
-                     documentsSize=20971520;documentsCount=-1;collectionSize=20971520;";
         reply = reply
-            .header(names::RESOURCE_QUOTA, HeaderValue::from_static(quota))
+            .header_text(names::RESOURCE_QUOTA, quota(exchange))
             .header_text(names::RESOURCE_USAGE, usage);
     }
     Ok(reply)
+}
+
+/// Sizes in KB; the limits are those of one logical partition and of scripts.
+fn quota(exchange: &Exchange<'_>) -> String {
+    let limits = exchange.gateway.engine.limits();
+    let kilobytes = limits.logical_partition_bytes / 1024;
+    format!(
+        "functions={};storedProcedures={};triggers={};documentSize={kilobytes};\
+         documentsSize={kilobytes};documentsCount=-1;collectionSize={kilobytes};",
+        limits.user_defined_functions, limits.stored_procedures, limits.triggers
+    )
 }
 
 fn usage(exchange: &Exchange<'_>, path: &ResourcePath) -> Result<String, Problem> {
