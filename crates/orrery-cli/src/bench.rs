@@ -5,6 +5,7 @@
 mod child;
 pub mod floor;
 mod memory;
+mod metering;
 mod point;
 mod raw;
 mod recording;
@@ -84,11 +85,12 @@ pub fn run(args: &BenchArgs) -> Result<ExitCode> {
         folder: folder.clone(),
     };
     type Bench = fn(&Sizes) -> Result<Vec<Row>>;
-    let benches: [(&str, Bench); 6] = [
+    let benches: [(&str, Bench); 7] = [
         ("writes", raw::writes),
         ("import", raw::import),
         ("scan", scan::run),
         ("point", point::run),
+        ("metering", metering::run),
         ("start", start::run),
         ("splits", splits::run),
     ];

@@ -61,21 +61,21 @@ fn millis(time: Duration) -> String {
 
 /// A server, the container in it, and how it is asked.
 #[derive(Clone, Copy)]
-struct Target<'a> {
-    server: &'a Listening,
-    items: u64,
-    options: &'a [&'a str],
+pub(super) struct Target<'a> {
+    pub server: &'a Listening,
+    pub items: u64,
+    pub options: &'a [&'a str],
 }
 
 impl Target<'_> {
     /// Fills the container.
-    fn fill(&self, sizes: &Sizes) -> Result<()> {
+    pub fn fill(&self, sizes: &Sizes) -> Result<()> {
         let once = ["--requests", "1", "--warm-up", "0s"];
         let options: Vec<&str> = self.options.iter().copied().chain(once).collect();
         loaded(self.server, sizes, self.items, &options).map(|_| ())
     }
 
-    fn turn(&self, sizes: &Sizes) -> Result<Outcome> {
+    pub fn turn(&self, sizes: &Sizes) -> Result<Outcome> {
         let warm_up = ["--warm-up", "300ms"];
         let options: Vec<&str> = self.options.iter().copied().chain(warm_up).collect();
         let sizes = Sizes {
@@ -87,7 +87,7 @@ impl Target<'_> {
 }
 
 /// The turn with the median of these ratios: ours, the floor's, and the ratio.
-fn median_turn(
+pub(super) fn median_turn(
     mut ours: impl FnMut() -> Result<f64>,
     mut floor: impl FnMut() -> Result<f64>,
 ) -> Result<(f64, f64)> {
