@@ -43,7 +43,7 @@ pub fn run(languages: &[Language], profile: Profile) -> Result<()> {
         };
         for language in languages {
             let outcome = match language {
-                Language::Python => python_apps(&endpoint),
+                Language::Python => python_apps(&endpoint, &binary),
                 Language::JavaScript => node_apps(&endpoint),
             };
             note(format!("{language:?} applications over {scheme}"), outcome);
@@ -75,7 +75,7 @@ fn failed_server(mut server: Server) -> bool {
     alive
 }
 
-fn python_apps(endpoint: &str) -> Result<()> {
+fn python_apps(endpoint: &str, binary: &Path) -> Result<()> {
     let python = install::python()?;
     process::run(
         Command::new(python)
@@ -91,6 +91,7 @@ fn python_apps(endpoint: &str) -> Result<()> {
             .args(["-p", "no:cacheprovider", "--timeout=120", "."])
             .current_dir(paths::repository().join("tests/sdk/python"))
             .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("ORRERY_BINARY", binary)
             .env("ORRERY_ENDPOINT", endpoint)
             .env("ORRERY_KEY", KEY),
         LIMIT,

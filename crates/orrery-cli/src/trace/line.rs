@@ -211,7 +211,7 @@ impl Lines {
                 }
                 line.push(b']');
             }
-            (Some(hasher), Value::Object(object)) if object.len() > 0 => {
+            (Some(hasher), Value::Object(object)) if !object.is_empty() => {
                 let text = json::to_string(value);
                 json::write_string(&hasher.hash(text.as_bytes()), line);
             }

@@ -212,7 +212,7 @@ impl<'d> Decider<'d> {
         container: &Container,
         state: &ContainerState,
         operation: &Operation,
-        room: &mut usize,
+        room: &mut Room,
     ) -> Result<Applied, Refused> {
         let key = Some(operation.epk.as_bytes());
         self.environment

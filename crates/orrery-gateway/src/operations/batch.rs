@@ -34,10 +34,6 @@ pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> 
         .iter()
         .map(|operation| operation.minimal)
         .collect();
-    let operations: Vec<_> = operations
-        .into_iter()
-        .map(|operation| operation.operation)
-        .collect();
     let parts = call
         .is_traced
         .then(|| record::parts_asked(call, &operations));

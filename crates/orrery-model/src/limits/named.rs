@@ -82,6 +82,9 @@ named! {
     "databasesAndContainers" = databases_and_containers;
     "nameChars" = name_chars;
     "executionMs" = execution_ms;
+    "wholeExecutionMs" = whole_execution_ms;
+    "queryMemory" = query_memory;
+    "queriesMemory" = queries_memory;
 }
 
 impl Limits {
