@@ -156,7 +156,6 @@ def measure(endpoint, database, layout, partition_key, args):
         container.create_item(order)
     link = {"container": f"dbs/shop/colls/{layout}"}
     ask(endpoint, "PUT", "/_orrery/throttle", {**link, "throttle": True})
-    time.sleep(2)  # what loading took too much is paid back
     before = figures(endpoint, layout)
     load = Load(container, layout, items)
     load.run(args.seconds, args.rate)

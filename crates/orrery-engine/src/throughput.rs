@@ -100,9 +100,12 @@ impl Environment {
     ) {
         let now_us = self.clock.now_us();
         let amount = meter::hundredths(charge);
-        container
-            .throughput()
-            .charge(partition, claim, now_us, amount, self.burst());
+        // Who may take what they want runs up no debts.
+        if self.throttles(container) {
+            container
+                .throughput()
+                .charge(partition, claim, now_us, amount, self.burst());
+        }
         if self.metering.statistics {
             partition.activity().note(now_us / 1_000_000, amount, key);
         }

@@ -84,6 +84,8 @@ pub struct Meter {
     state: AtomicU64,
     /// Hundredths saved up to that second. Only who moves the second on writes it.
     saved: AtomicU64,
+    /// The budget of that second: a rate that is lowered later makes no debts of it.
+    granted: AtomicU64,
 }
 
 /// A state taken apart.
@@ -92,6 +94,7 @@ struct Used {
     second: u32,
     hundredths: u32,
     saved: u64,
+    granted: u64,
 }
 
 impl Used {
@@ -111,10 +114,11 @@ impl Used {
                 second,
                 hundredths: 0,
                 saved: 0,
+                granted: budget.per_second,
             };
         }
         let used = u64::from(self.hundredths);
-        let over = used.saturating_sub(budget.per_second);
+        let over = used.saturating_sub(budget.per_second.max(self.granted));
         let from_savings = over.min(self.saved);
         let debt = over - from_savings;
         // The seconds in between had nobody: they pay debts, then they save.
@@ -126,6 +130,7 @@ impl Used {
             second,
             hundredths: u32::try_from(debt.saturating_sub(idle)).unwrap_or(u32::MAX),
             saved: saved.min(budget.most_saved()),
+            granted: budget.per_second,
         }
     }
 }
@@ -136,6 +141,7 @@ impl Meter {
             second: (state >> 32) as u32,
             hundredths: state as u32,
             saved: self.saved.load(Ordering::Relaxed),
+            granted: self.granted.load(Ordering::Relaxed),
         }
     }
 
@@ -191,6 +197,9 @@ impl Meter {
                 Ordering::Relaxed,
             ) {
                 Ok(_) => {
+                    if before.granted != budget.per_second {
+                        self.granted.store(budget.per_second, Ordering::Relaxed);
+                    }
                     if now.second != before.second && budget.burst.is_some() {
                         self.saved.store(now.saved, Ordering::Relaxed);
                     }
