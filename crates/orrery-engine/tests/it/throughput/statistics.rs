@@ -36,7 +36,7 @@ fn ranges_keys_and_refusals_are_counted_where_they_happen() {
     assert_eq!(second.counts.hundredths, 600_000);
     assert_eq!(hot.normalized(), Some(100.0));
     let cool = cool.normalized().expect("a budget");
-    assert!((cool - 500.0 / 60.0).abs() < 0.01, "{cool}");
+    assert!((cool - 500.0 / 60.0).abs() < 0.1, "{cool}");
     assert_eq!(report[0].normalized(), Some(100.0));
     let heaviest = &hot.heaviest[0];
     assert_eq!(heaviest.key, Some(PartitionKey::single(keys[0].as_str())));
