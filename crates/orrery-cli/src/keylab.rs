@@ -62,11 +62,7 @@ fn read_text(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..at]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
-            + 1;
+        let line = memchr::memchr_iter(b'\n', &error.as_bytes()[..at]).count() + 1;
         anyhow::anyhow!("{name}: line {line}: not UTF-8")
     })
 }

@@ -199,7 +199,7 @@ impl Profiler {
             let thinned = seen > SETTLED && stats.frequent.is_thin();
             if !thinned {
                 stats.frequent.add(hash, 1, text.len() as u64);
-            } else if seen % THINNED == 0 {
+            } else if seen.is_multiple_of(THINNED) {
                 stats
                     .frequent
                     .add(hash, THINNED, THINNED * text.len() as u64);

@@ -1,6 +1,6 @@
 //! `orrery keylab check`: the gate for pull requests that change partition keys or queries.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
@@ -81,7 +81,7 @@ struct SavedRequest {
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<ExitCode> {
-    let baseline = args.baseline.as_ref().map(read_baseline).transpose()?;
+    let baseline = args.baseline.as_deref().map(read_baseline).transpose()?;
     let declared = declared(args)?;
     let mut failures = 0;
     for (place, container) in &declared {
@@ -165,7 +165,7 @@ fn declared(args: &CheckArgs) -> Result<Vec<(String, Declared)>> {
     Ok(found)
 }
 
-fn read_baseline(path: &PathBuf) -> Result<Baseline> {
+fn read_baseline(path: &Path) -> Result<Baseline> {
     let name = path.display();
     let baseline: Baseline = serde_json::from_str(&super::read_text(path)?)
         .with_context(|| format!("{name} is no saved state"))?;

@@ -13,14 +13,14 @@ horizons:
 ";
 
 fn orders(count: usize) -> String {
-    (0..count)
-        .map(|number| {
-            format!(
-                "{{\"id\":\"{number}\",\"customer\":\"c{}\",\"country\":\"X\"}}\n",
-                number % 997
-            )
-        })
-        .collect()
+    let mut lines = String::new();
+    for number in 0..count {
+        let customer = number % 997;
+        let item =
+            format!("{{\"id\":\"{number}\",\"customer\":\"c{customer}\",\"country\":\"X\"}}\n");
+        lines.push_str(&item);
+    }
+    lines
 }
 
 fn example(name: &str) -> String {
@@ -128,7 +128,8 @@ fn every_form_of_the_same_items_is_read_alike() {
     let array = format!("[{}]", lines.trim_end().replace('\n', ","));
     let mut csv = String::from("id,customer,country\n");
     for number in 0..2_000 {
-        csv.push_str(&format!("{number},c{},X\n", number % 997));
+        let line = format!("{number},c{},X\n", number % 997);
+        csv.push_str(&line);
     }
     let half = lines.match_indices('\n').nth(999).unwrap().0 + 1;
     std::fs::create_dir(folder.path().join("parts")).unwrap();

@@ -65,7 +65,9 @@ pub(super) fn all(plan: &Plan) -> String {
         plan.title
     );
     for language in LANGUAGES {
-        text.push_str(&format!("\n==== {} ====\n", language.name()));
+        text.push_str("\n==== ");
+        text.push_str(language.name());
+        text.push_str(" ====\n");
         text.push_str(&function(made, language));
     }
     text

@@ -13,7 +13,7 @@ use crate::evidence::Interval;
 use crate::placement::{Hash, SPACE};
 use crate::report::text::key_text;
 use crate::routing::Reach;
-use crate::scenario::{CandidateSpec, Copies, KeySpec, LabelRule, Scenario, Suffix};
+use crate::scenario::{CandidateSpec, Copies, KeySpec, LabelRule, ScalarValue, Scenario, Suffix};
 use crate::shares::ValueSet;
 
 /// Most keys of a candidate that are placed one by one.
@@ -134,33 +134,28 @@ fn largest(key: &KeySpec, sets: &[ValueSet]) -> (f64, String) {
         (0..set.values.len()).max_by(|&left, &right| share(left).total_cmp(&share(right)))
     };
     let name = |at: usize, set: &ValueSet| key_text(&set.values[at]);
-    match key {
-        KeySpec::Suffix { suffix } => {
-            let only: Vec<KeyComponent> =
-                suffix.only.iter().map(|value| value.component()).collect();
-            let set = &sets[0];
-            let labels = |at: usize| {
-                if only.is_empty() || only.contains(&set.values[at]) {
-                    suffix.buckets as f64
-                } else {
-                    1.0
-                }
-            };
-            let share = |at: usize| set.stored[at] / set.stands_for[at] / labels(at);
-            (0..set.values.len())
-                .max_by(|&left, &right| share(left).total_cmp(&share(right)))
-                .map_or((0.0, String::new()), |at| (share(at), name(at, set)))
-        }
-        _ => {
-            let names = sets
-                .iter()
-                .filter_map(|set| top(set).map(|at| name(at, set)));
-            (
-                sets.iter().map(ValueSet::largest).product(),
-                names.collect::<Vec<_>>().join(", "),
-            )
-        }
+    if let KeySpec::Suffix { suffix } = key {
+        let only: Vec<KeyComponent> = suffix.only.iter().map(ScalarValue::component).collect();
+        let set = &sets[0];
+        let labels = |at: usize| {
+            if only.is_empty() || only.contains(&set.values[at]) {
+                suffix.buckets as f64
+            } else {
+                1.0
+            }
+        };
+        let share = |at: usize| set.stored[at] / set.stands_for[at] / labels(at);
+        return (0..set.values.len())
+            .max_by(|&left, &right| share(left).total_cmp(&share(right)))
+            .map_or((0.0, String::new()), |at| (share(at), name(at, set)));
     }
+    let names = sets
+        .iter()
+        .filter_map(|set| top(set).map(|at| name(at, set)));
+    (
+        sets.iter().map(ValueSet::largest).product(),
+        names.collect::<Vec<_>>().join(", "),
+    )
 }
 
 fn place_flat(
@@ -305,7 +300,7 @@ impl Placing<'_> {
     }
 
     fn suffixed(&mut self, suffix: &Suffix, axis: &Axis, placed: &[f64]) {
-        let only: Vec<KeyComponent> = suffix.only.iter().map(|value| value.component()).collect();
+        let only: Vec<KeyComponent> = suffix.only.iter().map(ScalarValue::component).collect();
         for (at, value) in axis.values.iter().enumerate() {
             let demand: f64 = placed
                 .iter()

@@ -80,12 +80,15 @@ pub(super) fn escape(text: &str) -> String {
 }
 
 fn list(title: &str, sentences: impl Iterator<Item = String>, html: &mut String) {
-    let items: String = sentences
-        .map(|text| format!("<li>{}</li>", escape(&text)))
-        .collect();
-    if !items.is_empty() {
-        let _ = write!(html, "<section><h2>{title}</h2><ul>{items}</ul></section>");
+    let mut sentences = sentences.peekable();
+    if sentences.peek().is_none() {
+        return;
     }
+    let _ = write!(html, "<section><h2>{title}</h2><ul>");
+    for text in sentences {
+        let _ = write!(html, "<li>{}</li>", escape(&text));
+    }
+    html.push_str("</ul></section>");
 }
 
 fn recommendation(analysis: &Analysis, html: &mut String) {
@@ -99,7 +102,7 @@ fn recommendation(analysis: &Analysis, html: &mut String) {
             );
         }
         None if analysis.rows.is_empty() => {
-            html.push_str("<p>No workload was given: this tells how stored items spread.</p>")
+            html.push_str("<p>No workload was given: this tells how stored items spread.</p>");
         }
         None => html.push_str("<h2 class=\"Reject\">No key passes every gate</h2>"),
     }

@@ -62,8 +62,8 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!(
-            [amount(1_234_567.4), amount(3.14159), amount(7.0)],
-            ["1,234,567", "3.14", "7"]
+            [amount(1_234_567.4), amount(2.7549), amount(7.0)],
+            ["1,234,567", "2.75", "7"]
         );
         assert_eq!(
             [

@@ -4,8 +4,12 @@ use orrery_keylab::profile::{Profile, Profiler};
 use orrery_keylab::table::Table;
 
 fn text(number: u64) -> String {
-    let status = if number % 10 == 0 { "open" } else { "done" };
-    let city = if number % 4 == 0 {
+    let status = if number.is_multiple_of(10) {
+        "open"
+    } else {
+        "done"
+    };
+    let city = if number.is_multiple_of(4) {
         String::new()
     } else {
         format!(",\"address\":{{\"city\":\"c{}\"}}", number % 7)
@@ -16,11 +20,11 @@ fn text(number: u64) -> String {
     )
 }
 
-fn profile(parts: &[std::ops::Range<u64>], sample: usize) -> Profile {
+fn profile(parts: &[(u64, u64)], sample: usize) -> Profile {
     let mut whole: Option<Profiler> = None;
-    for part in parts {
+    for &(from, to) in parts {
         let mut profiler = Profiler::new(sample, 100 << 20);
-        for number in part.clone() {
+        for number in from..to {
             profiler.item(number, text(number).as_bytes()).unwrap();
         }
         match &mut whole {
@@ -33,7 +37,7 @@ fn profile(parts: &[std::ops::Range<u64>], sample: usize) -> Profile {
 
 #[test]
 fn paths_are_counted_by_type() {
-    let profile = profile(&[0..4_000], 10_000);
+    let profile = profile(&[(0, 4_000)], 10_000);
     let stats = |name: &str| {
         &profile
             .paths
@@ -62,8 +66,8 @@ fn paths_are_counted_by_type() {
 
 #[test]
 fn parts_merge_to_the_whole() {
-    let whole = profile(&[0..6_000], 1_000);
-    let parts = profile(&[0..2_500, 2_500..2_600, 2_600..6_000], 1_000);
+    let whole = profile(&[(0, 6_000)], 1_000);
+    let parts = profile(&[(0, 2_500), (2_500, 2_600), (2_600, 6_000)], 1_000);
     assert_eq!((whole.items, whole.bytes), (parts.items, parts.bytes));
     let indexes = |profile: &Profile| -> Vec<u64> {
         profile
