@@ -145,9 +145,10 @@ impl Reply {
         &self.meta
     }
 
-    /// The headers so far.
-    pub fn headers(&self) -> &HeaderMap {
-        &self.headers
+    /// A whole number among the headers so far.
+    pub fn number(&self, name: &HeaderName) -> Option<u32> {
+        let (_, value) = self.headers.iter().rfind(|(known, _)| known == name)?;
+        value.to_str().ok()?.parse().ok()
     }
 
     /// How long the body is.

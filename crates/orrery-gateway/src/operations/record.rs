@@ -71,11 +71,11 @@ pub(super) fn hand_over(
         }),
         parts: parts.map(Vec::as_slice).unwrap_or_default(),
         status: reply.status().as_u16(),
-        sub_status: number(reply.headers(), &names::SUB_STATUS).unwrap_or(0),
+        sub_status: reply.number(&names::SUB_STATUS).unwrap_or(0),
         charge: meta.charge,
         request_bytes: call.body.len(),
         response_bytes: reply.body_bytes(),
-        items: number(reply.headers(), &names::ITEM_COUNT),
+        items: reply.number(&names::ITEM_COUNT),
         is_continued: headers.contains_key(names::CONTINUATION),
         activity: activity.as_str(),
         correlated: text(headers, &names::CORRELATED_ACTIVITY_ID),
@@ -85,10 +85,6 @@ pub(super) fn hand_over(
 
 fn text<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
-}
-
-fn number(headers: &HeaderMap, name: &http::HeaderName) -> Option<u32> {
-    text(headers, name)?.parse().ok()
 }
 
 /// The key of the header, or else of the item in the body.
