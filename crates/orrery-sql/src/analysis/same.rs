@@ -9,20 +9,20 @@ use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 /// Finds expressions among many (GROUP BY may name as many keys as fit the text).
 #[derive(Debug)]
 pub(crate) struct Shapes {
+    /// Hashed with the map's own state: nobody can write a text whose expressions all have one
+    /// shape.
     places: HashMap<u64, Vec<usize>>,
-    /// Nobody can write a text whose expressions all have one shape.
-    state: RandomState,
 }
 
 impl Shapes {
     /// Knows these.
     pub(crate) fn of(list: &[Expr]) -> Self {
-        let state = RandomState::new();
         let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+        let state = places.hasher().clone();
         for (place, expr) in list.iter().enumerate() {
             places.entry(shape(expr, &state)).or_default().push(place);
         }
-        Self { places, state }
+        Self { places }
     }
 
     /// The first of `list`, which this was made of, that is the same.
@@ -30,7 +30,7 @@ impl Shapes {
         if self.places.is_empty() {
             return None;
         }
-        let alike = self.places.get(&shape(expr, &self.state))?;
+        let alike = self.places.get(&shape(expr, self.places.hasher()))?;
         alike
             .iter()
             .copied()

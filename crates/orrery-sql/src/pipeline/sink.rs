@@ -1,16 +1,19 @@
 //! What happens to a row once its bindings are made.
 
+mod grouped;
+mod sorted;
+
 use super::groups::Groups;
-use super::place::{SortPlace, Standing};
+use super::place::SortPlace;
 use super::ranking::RankingState;
 use super::resume::{ResumeFilter, State};
-use super::sorter::{Entry, Sorter};
+use super::sorter::Sorter;
 use super::{Counters, ExecutionError, Flow, PageLimits};
 use crate::eval::output::{RowText, Written, write_row, write_value};
 use crate::eval::rows::project;
-use crate::eval::{Binding, Frame, Run, Shortage, eval};
+use crate::eval::{Frame, Run, Shortage, eval};
 use crate::program::Program;
-use crate::program::node::{Grouping, SortKey};
+use crate::program::node::Grouping;
 use orrery_model::distinct_hash;
 use orrery_model::value::Value;
 use rustc_hash::FxHashSet;
@@ -419,62 +422,6 @@ impl<'p> Sink<'p> {
             .is_none_or(|resume| resume.admits(&self.program.order, keys, self.doc))
     }
 
-    fn sort_row<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> ControlFlow<()>
-    where
-        'p: 'e,
-    {
-        let order: &'p [SortKey] = &self.program.order;
-        let keys: Vec<Value<'_>> = order
-            .iter()
-            .map(|key| eval(&key.node, frame, run).into_value())
-            .collect();
-        let refused = matches!(&self.stage, Stage::Sort(sorter) if sorter.refuses(&keys));
-        if refused || !self.admits(&keys) {
-            return ControlFlow::Continue(());
-        }
-        let standing = self.start.as_ref().map_or(Standing::Behind, |start| {
-            start.standing_in(order, &keys, self.doc)
-        });
-        let hash = if self.program.select.distinct {
-            distinct_hash::hash(&project(&self.program.select.projection, frame, run))
-        } else {
-            0
-        };
-        if standing == Standing::Before {
-            if self.program.select.distinct {
-                self.before.insert(hash);
-                return self.more(run);
-            }
-            return ControlFlow::Continue(());
-        }
-        let Some(row) = self.text(frame, run) else {
-            return if self.error.is_some() || run.exhausted() {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            };
-        };
-        self.arrivals += 1;
-        let entry = Entry {
-            keys: keys.into_iter().map(Value::into_owned).collect(),
-            doc: self.doc,
-            arrival: self.arrivals,
-            hash,
-            row,
-        };
-        let Stage::Sort(sorter) = &mut self.stage else {
-            return ControlFlow::Continue(());
-        };
-        let sorter = match standing {
-            Standing::Near => &mut self.near,
-            _ => sorter,
-        };
-        match sorter.take(entry) {
-            Ok(()) => self.more(run),
-            Err(error) => self.fail(error),
-        }
-    }
-
     fn rank_row<'e>(&mut self, frame: &'e Frame<'e>, run: &Run<'_>) -> ControlFlow<()>
     where
         'p: 'e,
@@ -542,95 +489,5 @@ impl<'p> Sink<'p> {
             Stage::Rank(ranking) => Ok(self.deliver_all(ranking.finish().into_iter())),
             Stage::Group(grouping, groups) => self.finish_groups(grouping, groups, run),
         }
-    }
-
-    fn finish_sorted(&mut self, sorter: Sorter<'p>) -> Flow {
-        let distinct = self.program.select.distinct;
-        let mut seen = std::mem::take(&mut self.before);
-        let nothing = Sorter::new(&self.program.order, 0, 0);
-        let mut near = std::mem::replace(&mut self.near, nothing).finish();
-        let start = self.start.take();
-        if let Some(start) = &start {
-            let docs: Vec<u64> = near.iter().map(|entry| entry.doc).collect();
-            let dealt_with = near.drain(..start.start(&docs));
-            seen.extend(dealt_with.map(|entry| entry.hash));
-        }
-        // The last row that was dealt with.
-        let mut last = start.map(|start| (Vec::new(), start.doc(), start.rows()));
-        let mut flow = Flow::Done;
-        for entry in near.into_iter().chain(sorter.finish()) {
-            if self.limit_reached() {
-                break;
-            }
-            let is_repeated = distinct && !seen.insert(entry.hash);
-            if !is_repeated && (self.page_full() || self.is_too_long(&entry.row)) {
-                flow = Flow::PageFull;
-                break;
-            }
-            let rows = match last {
-                Some((_, doc, rows)) if doc == entry.doc => rows.saturating_add(1),
-                _ => 1,
-            };
-            last = Some((entry.keys, entry.doc, rows));
-            if !is_repeated {
-                let _ = self.deliver(entry.row);
-            }
-        }
-        if let Some((keys, doc, rows)) = last.filter(|_| flow == Flow::PageFull) {
-            self.state.inside = rows;
-            self.state.place = Some(SortPlace::new(&keys, doc, rows));
-        }
-        flow
-    }
-
-    fn finish_groups(
-        &mut self,
-        grouping: &'p Grouping,
-        groups: Groups,
-        run: &Run<'_>,
-    ) -> Result<Flow, ExecutionError> {
-        let program = self.program;
-        if let Some(seen) = &mut self.distinct {
-            // It may have served an inner DISTINCT.
-            seen.clear();
-        }
-        let nothing = Value::Undefined;
-        let outer = Frame::outermost(Binding::Value(&nothing));
-        let mut rows = Vec::new();
-        let mut bytes = groups.memory();
-        let mut sorter = Sorter::new(&program.order, u64::MAX, self.limits.memory);
-        for (arrival, group) in groups.finish(grouping).enumerate() {
-            run.refill(self.limits.steps);
-            let frame = outer.with(&group);
-            let row = self.text(&frame, run);
-            if let Some(error) = self.error.take() {
-                return Err(error);
-            }
-            bytes += row.as_ref().map_or(0, |row| row.len() + size_of_val(row));
-            run.wait(bytes);
-            if run.exhausted() {
-                return self.cut_off(run);
-            }
-            let Some(row) = row else { continue };
-            if program.order.is_empty() {
-                rows.push(row);
-                continue;
-            }
-            let keys = program
-                .order
-                .iter()
-                .map(|key| eval(&key.node, &frame, run).into_owned())
-                .collect();
-            let arrival = arrival as u64;
-            sorter.take(Entry {
-                keys,
-                doc: arrival,
-                arrival,
-                hash: 0,
-                row,
-            })?;
-        }
-        rows.extend(sorter.finish().into_iter().map(|entry| entry.row));
-        Ok(self.deliver_all(rows.into_iter()))
     }
 }
