@@ -34,7 +34,7 @@ mod tests {
         let shape = "SELECT * FROM c WHERE c.a = ? AND c[?] IN (?, ?) AND c.d > @d";
         for text in [
             "SELECT * FROM c WHERE c.a = 1 AND c['x'] IN (\"a\", 0x1F) AND c.d > @d",
-            " SELECT *\n FROM  c WHERE c.a = 'it''s' AND c[7] IN (1.5e3, 2) AND c.d > @d ",
+            " SELECT *\n FROM  c WHERE c.a = 'it\\'s' AND c[7] IN (1.5e3, 2) AND c.d > @d ",
         ] {
             assert_eq!(of(text), shape, "{text}");
         }
