@@ -246,7 +246,7 @@ fn requests_to_items_are_recorded_and_nothing_else_is() {
             "Create 201 Some(1) None None 5.91",
             "Read 200 Some(1) Some(\"1\") None 1",
             "Read 404 Some(1) Some(\"2\") None 1",
-            "Query 200 None None Some(\"SELECT 1\") 2.71",
+            "Query 200 None None Some(\"SELECT 1\") 2.82",
             "Batch 207 Some(1) None None 1 [(\"Create\", 424), (\"Read\", 404)]",
         ]
     );
