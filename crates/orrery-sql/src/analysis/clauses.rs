@@ -105,7 +105,10 @@ fn is_component(query: &Query) -> bool {
     match &query.select.projection {
         Projection::List(items) => items.iter().any(|item| {
             let alias = item.alias.as_ref();
-            alias.is_some_and(|alias| alias.name == "orderByItems")
+            alias.is_some_and(|alias| {
+                // The second is of the form without nesting.
+                alias.name == "orderByItems" || alias.name == "componentScores"
+            })
         }),
         Projection::Star(_) | Projection::Value(_) => false,
     }
