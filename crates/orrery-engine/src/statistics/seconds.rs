@@ -171,10 +171,11 @@ mod tests {
     #[test]
     fn seconds_have_what_was_noted_in_them() {
         let seconds = Seconds::default();
-        for (second, amount) in [(100, 5), (100, 7), (103, 11), (104, 1)] {
+        for (second, amount) in [(100, 5), (100, 7), (103, 11)] {
             seconds.note(second, amount);
         }
         seconds.refuse(103);
+        seconds.note(104, 1);
         let recent = seconds.recent(104, 60);
         let seen: Vec<_> = recent
             .iter()
