@@ -255,10 +255,10 @@ mod tests {
             Endpoint::parse("[::1]:81", None).unwrap().url(),
             "http://[::1]:81/"
         );
-        let secure = Endpoint::parse("https://localhost:8081", None).unwrap();
+        let secure = Endpoint::parse("https://localhost:8081", None).expect("an endpoint");
         assert_eq!(secure.url(), "https://localhost:8081/");
         assert!(matches!(secure.trust, Some(Trust::Anything)));
-        let far = Endpoint::parse("https://example.com:443/", None).unwrap();
+        let far = Endpoint::parse("https://example.com:443/", None).expect("an endpoint");
         assert!(matches!(far.trust, Some(Trust::Nothing)));
         assert!(Endpoint::parse("http://:80", None).is_err());
         assert!(Endpoint::parse("http://a:port", None).is_err());

@@ -342,7 +342,7 @@ mod tests {
         let hints = |text: &str, nulls: &[&str]| {
             let nulls = nulls.iter().map(|text| (*text).to_owned()).collect();
             CsvItems::new(text.as_bytes(), CsvOptions { nulls, ..options() })
-                .unwrap()
+                .expect("a header is there")
                 .hints()
         };
         let text = "delay,name\n1,a\n2,b\nNA,c\n4,d\n";
@@ -368,9 +368,16 @@ mod tests {
     #[test]
     fn another_separator_is_noticed() {
         let error = |text: &str| CsvItems::new(text.as_bytes(), options()).err();
-        let told = error("a;b;c\n1;2;3\n4;5;6\n").unwrap().to_string();
+        let told = error("a;b;c\n1;2;3\n4;5;6\n")
+            .expect("another delimiter is told")
+            .to_string();
         assert!(told.contains("--delimiter ';'"), "{told}");
-        assert!(error("a\tb\n1\t2\n").unwrap().to_string().contains("tab"));
+        assert!(
+            error("a\tb\n1\t2\n")
+                .expect("another delimiter is told")
+                .to_string()
+                .contains("tab")
+        );
         assert!(error("a;b\n1;2\nplain\n").is_none());
         assert!(error("text\n1;2\n").is_none());
     }

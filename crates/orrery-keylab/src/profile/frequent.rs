@@ -99,26 +99,18 @@ impl Frequent {
 
     /// The share of the bytes that the largest value has: lower and upper bound.
     pub fn largest_by_bytes(&self) -> (f64, f64) {
-        let most = self
-            .counters
-            .values()
-            .map(|counter| counter.bytes)
-            .max()
-            .unwrap_or(0);
-        let total = self.bytes.max(1) as f64;
-        (most as f64 / total, (most + self.lost_bytes) as f64 / total)
+        self.largest(|counter| counter.bytes, self.bytes, self.lost_bytes)
     }
 
     /// The share of the items that the most frequent value has: lower and upper bound.
     pub fn largest_by_items(&self) -> (f64, f64) {
-        let most = self
-            .counters
-            .values()
-            .map(|counter| counter.items)
-            .max()
-            .unwrap_or(0);
-        let total = self.items.max(1) as f64;
-        (most as f64 / total, (most + self.lost) as f64 / total)
+        self.largest(|counter| counter.items, self.items, self.lost)
+    }
+
+    fn largest(&self, measure: impl Fn(&Counter) -> u64, total: u64, lost: u64) -> (f64, f64) {
+        let most = self.counters.values().map(measure).max().unwrap_or(0);
+        let total = total.max(1) as f64;
+        (most as f64 / total, (most + lost) as f64 / total)
     }
 
     /// Whether no value stands out: the last purge left none that is frequent.

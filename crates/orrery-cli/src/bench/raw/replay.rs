@@ -153,23 +153,28 @@ mod tests {
     #[test]
     fn replaying_commits_the_same_keys() {
         let bodies: Vec<Vec<u8>> = (0..40).map(|number| worker::item(number, 5, 50)).collect();
-        let log = record(&bodies, "/pk").unwrap();
+        let log = record(&bodies, "/pk").expect("whole items are recorded");
         assert_eq!(log.commits.len(), bodies.len());
         let (part, head) = log.parts[0];
         let contents = |size| {
             let store = MemoryStore::new();
-            store.create_part(part, head).unwrap();
+            store.create_part(part, head).expect("a new part");
             let mut items = 0;
             for group in gather(&log, size) {
-                let Begin::Open { txn, head, .. } = store.begin(part, 1, &[]).unwrap() else {
+                let Begin::Open { txn, head, .. } =
+                    store.begin(part, 1, &[]).expect("the part is there")
+                else {
                     panic!("a new part is open")
                 };
                 items += group.items;
                 let head = head.advanced(head.lsn + group.items, CommitToken(1));
-                txn.commit(group.writes, head).unwrap().wait().unwrap();
+                txn.commit(group.writes, head)
+                    .expect("nobody else writes")
+                    .wait()
+                    .expect("memory keeps it");
             }
             assert_eq!(items, 40);
-            let page = store.scan(part, &Scan::all()).unwrap();
+            let page = store.scan(part, &Scan::all()).expect("the part is there");
             let rows = page
                 .rows
                 .iter()

@@ -186,8 +186,8 @@ mod tests {
         let mut out = String::new();
         Quotes::new(text.as_bytes(), b',', Arc::clone(&found))
             .read_to_string(&mut out)
-            .unwrap();
-        let found = found.lock().unwrap();
+            .expect("memory can be read");
+        let found = found.lock().expect("no holder panics");
         (out, found.iter().map(|broken| broken.line).collect())
     }
 

@@ -154,7 +154,7 @@ mod tests {
         let mut blocks = LineBlocks::new(0);
         let mut stream = io::BufReader::with_capacity(1 << 16, text);
         let mut found = Vec::new();
-        while let Some(block) = blocks.next(&mut stream).unwrap() {
+        while let Some(block) = blocks.next(&mut stream).expect("memory can be read") {
             block.each(|line, text| found.push((line, text.len())));
         }
         (found, blocks.take_too_long())
