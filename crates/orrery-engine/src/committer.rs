@@ -30,6 +30,8 @@ use crate::container::Container;
 use crate::error::Error;
 use crate::layout::entries::{Counters, RebuildEntry};
 use crate::partition::Partition;
+use crate::read::hints::Hints;
+use crate::read::recent::RecentItems;
 use crate::throughput::Metering;
 use crate::throughput::claim::Claim;
 use crate::write::WriteOutcome;
@@ -199,6 +201,10 @@ pub(crate) struct Environment {
     pub profile: Profile,
     pub read_cost: ReadCost,
     pub metering: Metering,
+    /// Where point reads look for items first.
+    pub hints: Hints,
+    /// Items that point reads find without the store.
+    pub recent: Arc<RecentItems>,
     /// Whether requests are refused where a container does not say otherwise.
     pub throttles: AtomicBool,
 }

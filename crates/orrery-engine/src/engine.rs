@@ -92,7 +92,6 @@ struct Inner {
     queries: QueryCache,
     memory: MemoryPool,
     tuning: QueryTuning,
-    hints: Hints,
     reshapes: Reshapes,
     throughput: AccountThroughput,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
@@ -139,6 +138,8 @@ impl Engine {
             profile,
             read_cost,
             metering,
+            hints: Hints::default(),
+            recent: Arc::default(),
             throttles: AtomicBool::new(metering.throttle),
         };
         let committer = Committer::start(environment, commit)?;
@@ -152,7 +153,6 @@ impl Engine {
                 queries: QueryCache::default(),
                 memory,
                 tuning,
-                hints: Hints::default(),
                 reshapes: Reshapes::new(split_delay_ms),
                 throughput: AccountThroughput::default(),
                 containers,
@@ -358,7 +358,7 @@ impl Engine {
     }
 
     pub(crate) fn hints(&self) -> &Hints {
-        &self.inner.hints
+        &self.environment().hints
     }
 
     pub(crate) fn query_cache(&self) -> &QueryCache {

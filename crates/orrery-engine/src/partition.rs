@@ -251,6 +251,14 @@ impl StoredItem {
         &self.value
     }
 
+    /// A copy with memory of its own: as read, it keeps its whole block of the store alive.
+    pub(crate) fn detached(&self) -> Self {
+        Self {
+            value: StoredBytes::from(&*self.value),
+            ..self.clone()
+        }
+    }
+
     /// The engine's notes on the item.
     pub fn header(&self) -> &Header {
         &self.header
@@ -263,10 +271,20 @@ impl StoredItem {
 
     /// Whether this is its id. Denies ids that have to be escaped in JSON.
     pub fn has_id(&self, id: &str) -> bool {
+        // Without these two, text and id are the same letters.
+        if id.bytes().any(|byte| matches!(byte, b'"' | b'\\')) {
+            return false;
+        }
+        let behind_id = |text: &[u8]| {
+            let rest = text.strip_prefix(b"{\"id\":\"")?;
+            rest.strip_prefix(id.as_bytes())?.first().copied()
+        };
+        if behind_id(self.json()) == Some(b'"') {
+            return true;
+        }
         let text = json::member_slice(self.json(), "id");
         let own = text.and_then(|text| text.strip_prefix(b"\"")?.strip_suffix(b"\""));
-        // Without a backslash, text and id are the same letters.
-        own == Some(id.as_bytes()) && !id.contains('\\')
+        own == Some(id.as_bytes())
     }
 
     /// The JSON text with system properties, canonical.

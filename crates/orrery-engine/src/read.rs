@@ -1,6 +1,8 @@
-//! Point reads: two lookups, or one where a hint is good, and no parsing.
+//! Point reads: two lookups in the store, one where a hint is good, none where the item was read
+//! lately, and no parsing.
 
 pub(crate) mod hints;
+pub(crate) mod recent;
 
 use orrery_model::charge;
 use orrery_model::epk::EffectivePartitionKey;
@@ -161,11 +163,21 @@ impl Engine {
         partition: &Partition,
         docid: DocId,
     ) -> Result<(Lsn, Option<StoredItem>), Error> {
-        let (head, values) = self
-            .store()
-            .get_many(partition.part(), &[&keys::item_key(docid)])?;
+        let part = partition.part();
+        let recent = &self.environment().recent;
+        // Before the look: what the item has been since then may be newer than this.
+        let lsn = partition.lsn();
+        let ticket = match recent.find(part, docid) {
+            Ok(stored) => return Ok((lsn.max(stored.header().lsn), Some(stored))),
+            Err(ticket) => ticket,
+        };
+        let (head, values) = self.store().get_many(part, &[&keys::item_key(docid)])?;
         let value = values.into_iter().next().flatten();
-        Ok((Lsn(head.lsn), value.map(StoredItem::decode).transpose()?))
+        let stored = value.map(StoredItem::decode).transpose()?;
+        if let Some(stored) = &stored {
+            recent.keep(part, docid, ticket, stored);
+        }
+        Ok((Lsn(head.lsn), stored))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use orrery_model::ids::{DocId, Lsn};
-use orrery_storage::{Begin, Head, StoreError, StoredBytes, Txn};
+use orrery_storage::{Begin, Head, PartId, StoreError, StoredBytes, Txn, Writes};
 use rustc_hash::FxHashMap;
 
 use super::decide::{Decided, Decider, Outcome};
@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::layout::entries::Counters;
 use crate::layout::{family, keys};
 use crate::partition::Partition;
+use crate::read::hints::Hints;
 use crate::write::overlay::Overlay;
 use crate::write::prepare::{Action, Operation, Place, PreparedItem};
 
@@ -87,10 +88,14 @@ impl Round<'_> {
         }
         let (lsn, counters) = (outcome.state.lsn, outcome.state.counters);
         let decided = outcome.decided;
+        let mut writing = None;
         let pending = if outcome.writes.is_empty() {
             txn.release()
         } else {
             self.partition.journal.note(&outcome.writes);
+            let part = self.partition.part();
+            note_places(&self.environment.hints, part, &outcome.writes);
+            writing = Some(self.environment.recent.begin(part, &outcome.writes));
             match txn.commit(
                 outcome.writes,
                 head.advanced(lsn.0, self.environment.token()),
@@ -107,6 +112,7 @@ impl Round<'_> {
         let answer = move |durable: Result<(), StoreError>| match durable {
             Ok(()) => {
                 partition.publish(lsn, counters);
+                drop(writing);
                 for Decided { done, result } in decided {
                     done(result);
                 }
@@ -188,6 +194,17 @@ impl Round<'_> {
             salt: self.environment.entropy.next_u64(),
         };
         decider.decide(waiting)
+    }
+}
+
+/// Notes where the items of a commit are: new ones are read before long.
+fn note_places(hints: &Hints, part: PartId, writes: &Writes) {
+    for (key, value) in writes.iter() {
+        if let Some((&family::ID, name)) = key.split_first()
+            && let Some(docid) = value.and_then(keys::docid_of_value)
+        {
+            hints.note_written(part, name, docid);
+        }
     }
 }
 

@@ -34,7 +34,6 @@ pub struct Heavy {
 #[derive(Debug)]
 struct Entry {
     key: Vec<u8>,
-    hundredths: u64,
     error: u64,
     requests: u64,
     refused: u64,
@@ -45,6 +44,8 @@ struct Entry {
 pub struct HeavyKeys {
     /// Hashes of the entries' keys, apart so that a search runs over one cache line after another.
     hashes: Vec<u64>,
+    /// What the entries took, in hundredths, apart for the same reason.
+    weights: Vec<u64>,
     entries: Vec<Entry>,
     total: u64,
     halved: u64,
@@ -55,31 +56,33 @@ impl HeavyKeys {
     pub fn note(&mut self, second: u64, key: &[u8], hundredths: u64) {
         self.age(second);
         self.total += hundredths;
-        let entry = self.entry(key);
-        entry.hundredths += hundredths;
-        entry.requests += 1;
+        let at = self.place(key);
+        self.weights[at] += hundredths;
+        self.entries[at].requests += 1;
     }
 
     /// Notes a refused operation on a key.
     pub fn refuse(&mut self, second: u64, key: &[u8]) {
         self.age(second);
-        self.entry(key).refused += 1;
+        let at = self.place(key);
+        self.entries[at].refused += 1;
     }
 
     /// The heaviest, heaviest first; equals in the order of their keys.
     pub fn heaviest(&mut self, second: u64, most: usize) -> Vec<Heavy> {
         self.age(second);
         let total = self.total.max(1) as f64;
-        let heavy = |entry: &Entry| Heavy {
+        let heavy = |(entry, &hundredths): (&Entry, &u64)| Heavy {
             key: entry.key.clone(),
-            hundredths: entry.hundredths,
+            hundredths,
             error: entry.error,
             requests: entry.requests,
             refused: entry.refused,
-            share: entry.hundredths as f64 * 100.0 / total,
+            share: hundredths as f64 * 100.0 / total,
         };
-        let is_there = |entry: &&Entry| entry.hundredths > 0 || entry.refused > 0;
-        let mut all: Vec<Heavy> = self.entries.iter().filter(is_there).map(heavy).collect();
+        let entries = self.entries.iter().zip(&self.weights);
+        let is_there = |(entry, weight): &(&Entry, &u64)| **weight > 0 || entry.refused > 0;
+        let mut all: Vec<Heavy> = entries.filter(is_there).map(heavy).collect();
         all.sort_by(|a, b| {
             let weight = |heavy: &Heavy| (heavy.hundredths, heavy.refused);
             weight(b).cmp(&weight(a)).then_with(|| a.key.cmp(&b.key))
@@ -100,45 +103,53 @@ impl HeavyKeys {
         let by = u32::try_from(halvings).unwrap_or(u32::MAX);
         let halve = |count: &mut u64| *count = count.checked_shr(by).unwrap_or(0);
         halve(&mut self.total);
+        self.weights.iter_mut().for_each(halve);
         for entry in &mut self.entries {
-            halve(&mut entry.hundredths);
             halve(&mut entry.error);
             halve(&mut entry.requests);
             halve(&mut entry.refused);
         }
     }
 
-    /// The key's entry. A new key takes the place of the lightest and inherits its weight.
-    fn entry(&mut self, key: &[u8]) -> &mut Entry {
+    /// Where the key's entry is. A new key takes the place of the lightest and inherits its weight.
+    fn place(&mut self, key: &[u8]) -> usize {
         let hash = hash(key);
-        let known = (0..self.hashes.len())
-            .find(|&at| self.hashes[at] == hash && self.entries[at].key == key);
-        if let Some(at) = known {
-            return &mut self.entries[at];
+        let mut hashes = self.hashes.iter();
+        if let Some(at) = hashes.position(|&known| known == hash)
+            && let Some(at) = self.known(at, hash, key)
+        {
+            return at;
         }
         if self.entries.len() < KEPT {
             self.hashes.push(hash);
+            self.weights.push(0);
             self.entries.push(Entry {
                 key: key.to_vec(),
-                hundredths: 0,
                 error: 0,
                 requests: 0,
                 refused: 0,
             });
-            let last = self.entries.len() - 1;
-            return &mut self.entries[last];
+            return self.entries.len() - 1;
         }
-        let lightest = (0..self.entries.len())
-            .min_by_key(|&at| self.entries[at].hundredths)
-            .unwrap_or(0);
-        self.hashes[lightest] = hash;
-        let entry = &mut self.entries[lightest];
+        let lightest = self.weights.iter().min().copied().unwrap_or(0);
+        let mut weights = self.weights.iter();
+        let at = weights
+            .position(|&weight| weight == lightest)
+            .unwrap_or_default();
+        self.hashes[at] = hash;
+        let entry = &mut self.entries[at];
         entry.key.clear();
         entry.key.extend_from_slice(key);
-        entry.error = entry.hundredths;
+        entry.error = lightest;
         entry.requests = 0;
         entry.refused = 0;
-        entry
+        at
+    }
+
+    /// The entry of this key, at the first entry of its hash or behind.
+    fn known(&self, first: usize, hash: u64, key: &[u8]) -> Option<usize> {
+        (first..self.entries.len())
+            .find(|&at| self.hashes[at] == hash && self.entries[at].key == key)
     }
 }
 
