@@ -8,6 +8,7 @@
 mod hashing;
 mod line;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Write as _;
@@ -18,6 +19,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use orrery_engine::throughput::provision::Provision;
 use orrery_gateway::trace::{Record, Recorder};
 
 use hashing::KeyHasher;
@@ -51,8 +53,21 @@ struct Waiting {
     stopping: bool,
 }
 
-/// The latest line of each container, and the version of its partition map that it shows.
-type Containers = HashMap<String, (u64, Vec<u8>)>;
+/// The latest line of each container, by its numbers.
+type Containers = HashMap<(u32, u32), Shown>;
+
+/// A container's line, and what it shows.
+#[derive(Clone)]
+struct Shown {
+    map_version: u64,
+    provision: Provision,
+    line: Vec<u8>,
+}
+
+thread_local! {
+    /// The line in the making, in memory that is used again.
+    static LINE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 impl TraceFile {
     /// Begins a trace; an older file of this name is kept as `FILE.1`.
@@ -105,26 +120,41 @@ impl TraceFile {
 
 impl Recorder for TraceFile {
     fn record(&self, record: &Record<'_>) {
-        let mut line = Vec::with_capacity(512);
-        self.lines.request(record, &mut line);
-        let name = record.container.alt_path();
-        let version = record.container.ranges().version();
-        let rate = record.container.throughput().provision();
+        LINE.with_borrow_mut(|line| {
+            line.clear();
+            self.lines.request(record, line);
+            self.hand_over(record, line);
+        });
+    }
+}
+
+impl TraceFile {
+    /// Lines up a request, behind its container if that is not as it was shown last.
+    fn hand_over(&self, record: &Record<'_>, line: &[u8]) {
+        let container = record.container;
+        let numbers = (container.database(), container.number());
+        let map_version = container.ranges().version();
+        let provision = container.throughput().provision();
         let mut waiting = self.shared.waiting();
         if waiting.lines.len() > MOST_WAITING {
             drop(waiting);
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let known = waiting.containers.get(name);
-        let stamp = line::stamp(version, rate);
-        if known.is_none_or(|(shown, _)| *shown != stamp) {
+        let is_shown =
+            |shown: &Shown| shown.map_version == map_version && shown.provision == provision;
+        if !waiting.containers.get(&numbers).is_some_and(is_shown) {
             let mut text = Vec::new();
-            self.lines.container(record.container, &mut text);
+            self.lines.container(container, &mut text);
             waiting.lines.extend_from_slice(&text);
-            waiting.containers.insert(name.to_owned(), (stamp, text));
+            let shown = Shown {
+                map_version,
+                provision,
+                line: text,
+            };
+            waiting.containers.insert(numbers, shown);
         }
-        waiting.lines.extend_from_slice(&line);
+        waiting.lines.extend_from_slice(line);
         if waiting.lines.len() > WAKE_AT {
             self.shared.wake.notify_one();
         }
@@ -194,10 +224,10 @@ impl Output {
         self.file = Some(File::create(&self.path)?);
         self.written = 0;
         self.write(&self.head.clone())?;
-        let mut names: Vec<_> = containers.iter().collect();
-        names.sort_unstable_by_key(|(name, _)| *name);
-        for (_, (_, line)) in names {
-            self.write(line)?;
+        let mut known: Vec<_> = containers.iter().collect();
+        known.sort_unstable_by_key(|(numbers, _)| **numbers);
+        for (_, shown) in known {
+            self.write(&shown.line)?;
         }
         Ok(())
     }

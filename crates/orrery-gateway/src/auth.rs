@@ -18,6 +18,7 @@ pub use resource_token::ResourceToken;
 pub use token_header::{TokenHeader, TokenKind};
 
 use crate::request::http_date;
+use crate::respond::names;
 
 /// A signature is good for this long after its date (protocol: section 2.3).
 const SIGNATURE_LIFE: Duration = Duration::from_secs(15 * 60);
@@ -158,7 +159,7 @@ impl Authenticator {
         now: SystemTime,
     ) -> Result<Identity, AuthFailure> {
         // The date is signed as `x-ms-date`, or else as `Date`, never both.
-        let by_service = headers.get("x-ms-date");
+        let by_service = headers.get(names::DATE);
         let date = by_service
             .or_else(|| headers.get(http::header::DATE))
             .and_then(|value| value.to_str().ok())

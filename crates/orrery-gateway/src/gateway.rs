@@ -107,14 +107,15 @@ impl Gateway {
         let others = [
             // A path of rids that is signed like one of names.
             path.is_rid_based()
-                .then(|| (resource_type, path.owner_link())),
+                .then(|| (resource_type, path.owner_link().to_owned())),
             // Signed as it stands in the request line, escapes included.
             head.uri
                 .path()
                 .contains('%')
                 .then(|| (resource_type, raw_link(head, path))),
             // Python signs a delete by partition key with a type of its own.
-            path.operation().map(|_| ("partitionkey", link.clone())),
+            path.operation()
+                .map(|_| ("partitionkey", link.clone().into_owned())),
             // Addresses are signed for the path that they resolve.
             (path.kind() == ResourceKind::Address)
                 .then(|| resolved(head))
@@ -221,5 +222,5 @@ fn resolved(head: &Parts) -> Option<(&'static str, String)> {
         .decode_utf8()
         .ok()?;
     let path = ResourcePath::from_link(&decoded).ok()?;
-    Some((path.signing_type(), path.signing_link()))
+    Some((path.signing_type(), path.signing_link().into_owned()))
 }

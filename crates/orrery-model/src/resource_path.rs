@@ -150,8 +150,8 @@ pub enum ResourcePathError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourcePath {
     kind: ResourceKind,
-    /// Kinds and ids by turns: the owner chain, ending with the resource for resource paths.
-    ids: Vec<(ResourceKind, String)>,
+    /// Kinds and ids of the owner chain, ending with the resource for resource paths.
+    chain: Chain,
     is_feed: bool,
     is_rid_based: bool,
     operation: Option<String>,
@@ -163,25 +163,113 @@ const MAX_SEGMENTS: usize = 8;
 /// Letters of a database's rid: four bytes in base64.
 const DATABASE_RID_LENGTH: usize = 8;
 
+/// The owner chain as one text, its link, with the places of the ids in it: a path is taken apart
+/// for every request, so it is one allocation.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Chain {
+    /// `dbs/a/colls/b`, decoded.
+    link: String,
+    places: [Place; MAX_SEGMENTS / 2],
+    length: usize,
+}
+
+/// Where an id lies in the link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    kind: ResourceKind,
+    start: usize,
+    end: usize,
+}
+
+impl Default for Place {
+    fn default() -> Self {
+        Self {
+            kind: ResourceKind::Account,
+            start: 0,
+            end: 0,
+        }
+    }
+}
+
+impl Chain {
+    /// Adds a member; no resource has more ancestors than there are places.
+    fn push(&mut self, kind: ResourceKind, id: &str) {
+        let Some(place) = self.places.get_mut(self.length) else {
+            return;
+        };
+        self.length += 1;
+        if !self.link.is_empty() {
+            self.link.push('/');
+        }
+        self.link.push_str(kind.segment());
+        self.link.push('/');
+        let start = self.link.len();
+        self.link.push_str(id);
+        let end = self.link.len();
+        *place = Place { kind, start, end };
+    }
+
+    /// Takes the last member off.
+    fn pop(&mut self) {
+        let Some(last) = self.length.checked_sub(1) else {
+            return;
+        };
+        self.length = last;
+        self.places[last] = Place::default();
+        let end = last.checked_sub(1).map_or(0, |at| self.places[at].end);
+        self.link.truncate(end);
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = (ResourceKind, &str)> {
+        self.places[..self.length]
+            .iter()
+            .map(|place| (place.kind, &self.link[place.start..place.end]))
+    }
+
+    fn last(&self) -> Option<(ResourceKind, &str)> {
+        self.iter().next_back()
+    }
+}
+
+/// The segments of a path, empty ones left out.
+struct Segments<'p>(&'p str);
+
+impl<'p> Iterator for Segments<'p> {
+    type Item = &'p str;
+
+    fn next(&mut self) -> Option<&'p str> {
+        let rest = self.0.trim_start_matches('/');
+        // Segments are short: looking at each byte beats a search by words.
+        let end = rest.bytes().position(|byte| byte == b'/');
+        let (segment, rest) = rest.split_at(end.unwrap_or(rest.len()));
+        self.0 = rest;
+        (!segment.is_empty()).then_some(segment)
+    }
+}
+
 impl ResourcePath {
     /// Classifies a raw path (without its query): splits, drops empty segments, decodes.
     pub fn parse(raw: &str) -> Result<Self, ResourcePathError> {
-        let segments = raw.split('/').filter(|segment| !segment.is_empty());
-        Self::from_segments(segments.map(percent_decode))
+        Self::from_segments(Segments(raw).map(percent_decode), raw.len())
     }
 
     /// Classifies a link as it stands in bodies: not percent-encoded.
     pub fn from_link(link: &str) -> Result<Self, ResourcePathError> {
-        let segments = link.split('/').filter(|segment| !segment.is_empty());
-        Self::from_segments(segments.map(|segment| Ok(Cow::Borrowed(segment))))
+        let segments = Segments(link).map(|segment| Ok(Cow::Borrowed(segment)));
+        Self::from_segments(segments, link.len())
     }
 
     fn from_segments<'s>(
         segments: impl Iterator<Item = Result<Cow<'s, str>, ResourcePathError>>,
+        bytes: usize,
     ) -> Result<Self, ResourcePathError> {
+        let chain = Chain {
+            link: String::with_capacity(bytes),
+            ..Chain::default()
+        };
         let mut path = Self {
             kind: ResourceKind::Account,
-            ids: Vec::with_capacity(MAX_SEGMENTS / 2),
+            chain,
             is_feed: false,
             is_rid_based: false,
             operation: None,
@@ -206,11 +294,12 @@ impl ResourcePath {
             };
             path.kind = kind;
             match next()? {
-                Some(id) => path.ids.push((kind, id.into_owned())),
+                Some(id) => path.chain.push(kind, &id),
                 None => path.is_feed = true,
             }
         }
-        path.is_rid_based = path.ids.first().is_some_and(|(kind, id)| match kind {
+        let first = path.chain.iter().next();
+        path.is_rid_based = first.is_some_and(|(kind, id)| match kind {
             ResourceKind::Offer => true,
             // Most names differ from rids in their length.
             ResourceKind::Database if id.len() == DATABASE_RID_LENGTH => {
@@ -229,11 +318,14 @@ impl ResourcePath {
             ids.push((ResourceKind::of_rid(rid.kind())?, rid.to_string()));
             next = rid.parent();
         }
-        ids.reverse();
-        let kind = ids.last()?.0;
+        let kind = ids.first()?.0;
+        let mut chain = Chain::default();
+        for (kind, id) in ids.iter().rev() {
+            chain.push(*kind, id);
+        }
         Some(Self {
             kind,
-            ids,
+            chain,
             is_feed: false,
             is_rid_based: true,
             operation: None,
@@ -265,16 +357,13 @@ impl ResourcePath {
         if self.is_feed {
             None
         } else {
-            self.ids.last().map(|(_, id)| id.as_str())
+            self.chain.last().map(|(_, id)| id)
         }
     }
 
     /// The id of the resource of that kind on the path.
     pub fn id_of(&self, kind: ResourceKind) -> Option<&str> {
-        self.ids
-            .iter()
-            .find(|(own, _)| *own == kind)
-            .map(|(_, id)| id.as_str())
+        self.ids().find(|(own, _)| *own == kind).map(|(_, id)| id)
     }
 
     /// The database's id.
@@ -289,7 +378,7 @@ impl ResourcePath {
 
     /// Kinds and ids from the top.
     pub fn ids(&self) -> impl Iterator<Item = (ResourceKind, &str)> {
-        self.ids.iter().map(|(kind, id)| (*kind, id.as_str()))
+        self.chain.iter()
     }
 
     /// The path of the resource that owns this one, or of a feed's owner.
@@ -297,15 +386,16 @@ impl ResourcePath {
         if self.kind == ResourceKind::Account {
             return None;
         }
-        let mut ids = self.ids.clone();
+        let mut chain = self.chain.clone();
         if !self.is_feed && self.operation.is_none() {
-            ids.pop();
+            chain.pop();
         }
-        let kind = ids.last().map_or(ResourceKind::Account, |(kind, _)| *kind);
-        let is_rid_based = self.is_rid_based && !ids.is_empty();
+        let last = chain.last();
+        let kind = last.map_or(ResourceKind::Account, |(kind, _)| kind);
+        let is_rid_based = self.is_rid_based && last.is_some();
         Some(Self {
             kind,
-            ids,
+            chain,
             is_feed: false,
             is_rid_based,
             operation: None,
@@ -316,7 +406,7 @@ impl ResourcePath {
     pub fn feed(&self) -> Self {
         let mut feed = self.clone();
         if !self.is_feed && self.kind != ResourceKind::Account {
-            feed.ids.pop();
+            feed.chain.pop();
             feed.is_feed = true;
             feed.operation = None;
         }
@@ -334,27 +424,17 @@ impl ResourcePath {
     }
 
     /// The path of a member of this feed.
-    pub fn member(&self, id: impl Into<String>) -> Self {
+    pub fn member(&self, id: impl AsRef<str>) -> Self {
         let mut member = self.feed();
-        member.ids.push((member.kind, id.into()));
+        member.chain.push(member.kind, id.as_ref());
         member.is_feed = false;
         member
     }
 
     /// The link without leading or trailing slash, decoded: of the resource, or of a feed's
     /// owner.
-    pub fn owner_link(&self) -> String {
-        let length = |(kind, id): &(ResourceKind, String)| kind.segment().len() + id.len() + 2;
-        let mut link = String::with_capacity(self.ids.iter().map(length).sum());
-        for (kind, id) in &self.ids {
-            if !link.is_empty() {
-                link.push('/');
-            }
-            link.push_str(kind.segment());
-            link.push('/');
-            link.push_str(id);
-        }
-        link
+    pub fn owner_link(&self) -> &str {
+        &self.chain.link
     }
 
     /// The resource type in signatures.
@@ -364,21 +444,19 @@ impl ResourcePath {
 
     /// The resource link in signatures: the decoded link, or only the last resource id in lower
     /// case where the path is made of them (protocol: section 2.1).
-    pub fn signing_link(&self) -> String {
-        if self.is_rid_based {
-            self.ids
-                .last()
-                .map_or_else(String::new, |(_, id)| id.to_ascii_lowercase())
-        } else {
-            self.owner_link()
+    pub fn signing_link(&self) -> Cow<'_, str> {
+        if !self.is_rid_based {
+            return Cow::Borrowed(self.owner_link());
         }
+        let last = self.chain.last().map(|(_, id)| id.to_ascii_lowercase());
+        Cow::Owned(last.unwrap_or_default())
     }
 }
 
 impl fmt::Display for ResourcePath {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let link = self.owner_link();
-        formatter.write_str(&link)?;
+        formatter.write_str(link)?;
         let separator = if link.is_empty() { "" } else { "/" };
         if let Some(operation) = &self.operation {
             write!(formatter, "{separator}operations/{operation}")
@@ -480,7 +558,7 @@ mod tests {
         ] {
             let path = parse(raw);
             assert_eq!(
-                (path.signing_type(), path.signing_link().as_str()),
+                (path.signing_type(), path.signing_link().as_ref()),
                 (kind, link),
                 "{raw}"
             );

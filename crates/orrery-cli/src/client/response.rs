@@ -4,6 +4,8 @@ use std::io::{BufRead, Read as _};
 
 use anyhow::{Context as _, Result, bail};
 
+/// What ends a head.
+const HEAD_END: &[u8] = b"\r\n\r\n";
 /// Largest head that is read.
 const MAX_HEAD: usize = 64 << 10;
 /// Largest body that is read; a page of the service has at most 4 MB.
@@ -112,8 +114,12 @@ fn status(head: &[u8]) -> Option<u16> {
 }
 
 fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a str> {
-    let mut lines = head.split(|byte| *byte == b'\n').skip(1);
-    lines.find_map(|line| value_of(line, name))
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', head).find_map(|end| {
+        let line = &head[start..end];
+        start = end + 1;
+        value_of(line, name)
+    })
 }
 
 /// The value in a header line of this name.
@@ -127,25 +133,33 @@ fn value_of<'a>(line: &'a [u8], name: &str) -> Option<&'a str> {
 
 fn read_head(stream: &mut impl BufRead, head: &mut Vec<u8>) -> Result<Framing> {
     head.clear();
-    let mut framing = Framing::default();
-    loop {
-        let before = head.len();
-        let read = stream
-            .by_ref()
-            .take((MAX_HEAD - before) as u64)
-            .read_until(b'\n', head)?;
-        if read == 0 {
+    let end = loop {
+        let available = stream.fill_buf()?;
+        if available.is_empty() {
             bail!("the server closed the connection");
         }
-        let line = &head[before..];
-        if line == b"\r\n" {
-            return Ok(framing);
+        // The end may lie across two reads.
+        let (before, read) = (head.len(), available.len());
+        head.extend_from_slice(available);
+        let from = before.saturating_sub(HEAD_END.len() - 1);
+        if let Some(at) = memchr::memmem::find(&head[from..], HEAD_END) {
+            let end = from + at + HEAD_END.len();
+            stream.consume(end - before);
+            break end;
         }
-        framing.note(line)?;
+        stream.consume(read);
         if head.len() >= MAX_HEAD {
             bail!("the answer's head is over {MAX_HEAD} bytes");
         }
+    };
+    head.truncate(end);
+    let mut framing = Framing::default();
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', head) {
+        framing.note(&head[start..=end])?;
+        start = end + 1;
     }
+    Ok(framing)
 }
 
 fn read_exactly(stream: &mut impl BufRead, length: usize, body: &mut Vec<u8>) -> Result<()> {

@@ -1,14 +1,13 @@
 //! The lines of a trace.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Write as _;
 
 use orrery_engine::Container;
-use orrery_engine::throughput::provision::Provision;
 use orrery_gateway::trace::{Part, Query, Record};
+use orrery_model::charge::Charge;
 use orrery_model::json;
 use orrery_model::partition_key::PartitionKey;
-use orrery_model::value::Value;
+use orrery_model::value::{Number, Value};
 use orrery_sql::shape;
 
 use super::hashing::KeyHasher;
@@ -21,13 +20,20 @@ pub struct Lines {
     hasher: Option<KeyHasher>,
 }
 
-/// What a container's line shows, as a number to compare.
-pub fn stamp(map_version: u64, provision: Provision) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    map_version.hash(&mut hasher);
-    provision.name().hash(&mut hasher);
-    provision.rate(1).hash(&mut hasher);
-    hasher.finish()
+/// Appends a number; requests have too many of them for the formatter.
+fn number(value: u64, line: &mut Vec<u8>) {
+    let value = Number::Int(i64::try_from(value).unwrap_or(i64::MAX));
+    json::write_number(value, line);
+}
+
+/// Appends a charge.
+fn charge(charge: Charge, line: &mut Vec<u8>) {
+    match charge.hundredths() {
+        Some(hundredths) if hundredths % 100 == 0 => number(hundredths / 100, line),
+        _ => {
+            let _ = write!(line, "{charge}");
+        }
+    }
 }
 
 impl Lines {
@@ -73,32 +79,31 @@ impl Lines {
 
     /// A request.
     pub fn request(&self, record: &Record<'_>, line: &mut Vec<u8>) {
-        let Record {
-            started_us,
-            took_us,
-            operation,
-            status,
-            charge,
-            request_bytes,
-            response_bytes,
-            ..
-        } = record;
-        let _ = write!(
-            line,
-            "{{\"t\":{started_us},\"us\":{took_us},\"op\":\"{operation}\",\"in\":"
-        );
+        line.extend_from_slice(b"{\"t\":");
+        number(record.started_us, line);
+        line.extend_from_slice(b",\"us\":");
+        number(record.took_us, line);
+        line.extend_from_slice(b",\"op\":\"");
+        line.extend_from_slice(record.operation.as_bytes());
+        line.extend_from_slice(b"\",\"in\":");
         json::write_string(record.container.alt_path(), line);
         if let Some(range) = record.range {
-            let _ = write!(line, ",\"range\":\"{range}\"");
+            line.extend_from_slice(b",\"range\":\"");
+            number(range.0.into(), line);
+            line.push(b'"');
         }
-        let _ = write!(line, ",\"status\":{status}");
+        line.extend_from_slice(b",\"status\":");
+        number(record.status.into(), line);
         if record.sub_status != 0 {
-            let _ = write!(line, ",\"sub\":{}", record.sub_status);
+            line.extend_from_slice(b",\"sub\":");
+            number(record.sub_status.into(), line);
         }
-        let _ = write!(
-            line,
-            ",\"ru\":{charge},\"req\":{request_bytes},\"res\":{response_bytes}"
-        );
+        line.extend_from_slice(b",\"ru\":");
+        charge(record.charge, line);
+        line.extend_from_slice(b",\"req\":");
+        number(record.request_bytes as u64, line);
+        line.extend_from_slice(b",\"res\":");
+        number(record.response_bytes as u64, line);
         if let Some(key) = record.key {
             self.key(key, line);
         }
@@ -109,7 +114,8 @@ impl Lines {
             self.query(query, line);
         }
         if let Some(items) = record.items {
-            let _ = write!(line, ",\"items\":{items}");
+            line.extend_from_slice(b",\"items\":");
+            number(items.into(), line);
         }
         if record.is_continued {
             line.extend_from_slice(b",\"more\":true");
@@ -117,10 +123,16 @@ impl Lines {
         if !record.parts.is_empty() {
             self.parts(record.parts, line);
         }
-        let _ = write!(line, ",\"act\":\"{}\"", record.activity);
-        for (name, value) in [("corr", record.correlated), ("ua", record.user_agent)] {
+        line.extend_from_slice(b",\"act\":\"");
+        line.extend_from_slice(record.activity.as_bytes());
+        line.push(b'"');
+        let clients = [
+            (&b",\"corr\":"[..], record.correlated),
+            (&b",\"ua\":"[..], record.user_agent),
+        ];
+        for (name, value) in clients {
             if let Some(value) = value {
-                let _ = write!(line, ",\"{name}\":");
+                line.extend_from_slice(name);
                 json::write_string(value, line);
             }
         }

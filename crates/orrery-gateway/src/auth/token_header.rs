@@ -51,6 +51,16 @@ impl<'b> TokenHeader<'b> {
     /// Takes the decoded text apart: parts are separated by `&`, and only the first
     /// `=` of a part separates.
     fn parse(text: &'b str) -> Option<Self> {
+        // As nearly all clients write it.
+        if let Some(signature) = text.strip_prefix("type=master&ver=1.0&sig=")
+            && !signature.is_empty()
+            && !signature.contains('&')
+        {
+            return Some(Self {
+                kind: TokenKind::Master,
+                signature,
+            });
+        }
         let (mut kind, mut version, mut signature) = (None, None, None);
         for part in text.split('&') {
             let (name, value) = part.split_once('=')?;
@@ -77,34 +87,28 @@ impl<'b> TokenHeader<'b> {
 
 /// Decodes `%XX` and keeps everything else; `buffer` is at least as long as `raw`.
 fn unescape(raw: &[u8], buffer: &mut [u8]) -> usize {
-    let mut parts = raw.split(|byte| *byte == b'%');
-    let mut length = 0;
-    let mut put = |bytes: &[u8]| {
-        buffer[length..length + bytes.len()].copy_from_slice(bytes);
-        length += bytes.len();
-    };
-    put(parts.next().unwrap_or_default());
-    for part in parts {
-        let escaped = match part {
-            [high, low, ..] => hex_digit(*high).zip(hex_digit(*low)),
+    let (mut rest, mut length) = (raw, 0);
+    while let [first, after @ ..] = rest {
+        let escaped = match rest {
+            [b'%', high, low, ..] => hex_digit(*high).zip(hex_digit(*low)),
             _ => None,
         };
-        match escaped {
-            Some((high, low)) => {
-                put(&[high << 4 | low]);
-                put(&part[2..]);
-            }
-            None => {
-                put(b"%");
-                put(part);
-            }
-        }
+        (buffer[length], rest) = match escaped {
+            Some((high, low)) => (high << 4 | low, &after[2..]),
+            None => (*first, after),
+        };
+        length += 1;
     }
     length
 }
 
 fn hex_digit(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).map(|digit| digit as u8)
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

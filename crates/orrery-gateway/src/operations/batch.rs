@@ -65,7 +65,7 @@ pub(crate) async fn execute(call: &ContainerCall<'_>) -> Result<Reply, Problem> 
 fn is_atomic(headers: RequestHeaders<'_>) -> Result<bool, GatewayError> {
     Ok(match headers.optional_flag(&names::BATCH_ATOMIC)? {
         Some(atomic) => atomic,
-        None => headers.raw().contains_key(names::PARTITION_KEY),
+        None => headers.contains(&names::PARTITION_KEY),
     })
 }
 

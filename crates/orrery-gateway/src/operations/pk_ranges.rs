@@ -24,8 +24,8 @@ pub(super) fn run(call: &ContainerCall<'_>, operation: Operation) -> Result<Repl
 /// so that answer has to come (protocol: section 7); clients that do not ask
 /// incrementally always get the whole list.
 fn feed(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
-    let incremental = call.headers.raw().contains_key(names::A_IM)
-        || call.headers.raw().contains_key(http::header::IF_NONE_MATCH);
+    let incremental =
+        call.headers.contains(&names::A_IM) || call.headers.contains(&http::header::IF_NONE_MATCH);
     let since = if incremental {
         call.headers.text(&http::header::IF_NONE_MATCH)?
     } else {

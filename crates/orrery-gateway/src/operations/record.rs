@@ -2,13 +2,12 @@
 
 use std::sync::OnceLock;
 
-use http::HeaderMap;
 use orrery_engine::write::{BatchKind, BatchOperation, BatchOutcome};
 use orrery_model::json;
 use orrery_model::partition_key::PartitionKey;
 
 use super::{ContainerCall, batch};
-use crate::request::{Operation, QueryBody};
+use crate::request::{Operation, QueryBody, RequestHeaders};
 use crate::respond::{ActivityId, Reply, names};
 use crate::trace::{Part, Query, Record, Recorder};
 
@@ -47,7 +46,7 @@ pub(super) fn hand_over(
     activity: &ActivityId,
     times: Times,
 ) {
-    let headers = call.headers.raw();
+    let headers = call.headers;
     let key = key(call, operation);
     let is_query = matches!(operation, Operation::Query | Operation::QueryPlan);
     let query = is_query.then(|| QueryBody::parse(call.body).ok()).flatten();
@@ -56,7 +55,7 @@ pub(super) fn hand_over(
     recorder.record(&Record {
         started_us: times.started_us,
         took_us: times.ended_us.saturating_sub(times.started_us),
-        operation: if headers.contains_key(names::A_IM) {
+        operation: if headers.contains(&names::A_IM) {
             "ReadChangeFeed"
         } else {
             name(operation)
@@ -76,14 +75,14 @@ pub(super) fn hand_over(
         request_bytes: call.body.len(),
         response_bytes: reply.body_bytes(),
         items: reply.number(&names::ITEM_COUNT),
-        is_continued: headers.contains_key(names::CONTINUATION),
+        is_continued: headers.contains(&names::CONTINUATION),
         activity: activity.as_str(),
         correlated: text(headers, &names::CORRELATED_ACTIVITY_ID),
         user_agent: text(headers, &http::header::USER_AGENT),
     });
 }
 
-fn text<'h>(headers: &'h HeaderMap, name: &http::HeaderName) -> Option<&'h str> {
+fn text<'h>(headers: RequestHeaders<'h>, name: &http::HeaderName) -> Option<&'h str> {
     headers.get(name)?.to_str().ok()
 }
 

@@ -86,7 +86,7 @@ fn of_feed(
         Method::POST if headers.flag(&names::IS_BATCH)? => Ok(Operation::Batch),
         Method::POST if headers.flag(&names::IS_UPSERT)? => Ok(Operation::Upsert),
         // A change feed narrowed by a query is posted as well (protocol: section 9.1).
-        Method::POST if kind == ResourceKind::Item && headers.raw().contains_key(names::A_IM) => {
+        Method::POST if kind == ResourceKind::Item && headers.contains(&names::A_IM) => {
             Ok(Operation::ReadFeed)
         }
         Method::POST => Ok(Operation::Create),
@@ -96,8 +96,7 @@ fn of_feed(
 
 fn is_query(headers: RequestHeaders<'_>) -> Result<bool, GatewayError> {
     let by_type = headers
-        .raw()
-        .get(http::header::CONTENT_TYPE)
+        .get(&http::header::CONTENT_TYPE)
         .is_some_and(|value| {
             let essence = value
                 .as_bytes()

@@ -22,12 +22,28 @@ impl Positions {
     /// 3.4); without a range there is no position.
     pub fn of(meta: &Meta) -> Option<Self> {
         let range = u64::from(meta.range?.0);
-        let number = |number| ShortText::new().number(number);
+        // One text for all: the numbers of the token are values of their own as well.
+        let text = ShortText::new().number(range);
+        let range_end = text.len();
+        let text = text.text(":-1#");
+        let lsn_start = text.len();
+        let text = text.number(meta.lsn.0);
+        let token_end = text.len();
+        let text = match meta.item_lsn {
+            Some(lsn) => text.number(lsn.0),
+            None => text,
+        };
+        let item_end = text.len();
+        let text = text.bytes();
+        let value = |place| {
+            HeaderValue::from_maybe_shared(text.slice(place))
+                .unwrap_or(HeaderValue::from_static(""))
+        };
         Some(Self {
-            token: number(range).text(":-1#").number(meta.lsn.0).value(),
-            range: number(range).value(),
-            lsn: number(meta.lsn.0).value(),
-            item_lsn: meta.item_lsn.map(|lsn| number(lsn.0).value()),
+            token: value(0..token_end),
+            range: value(0..range_end),
+            lsn: value(lsn_start..token_end),
+            item_lsn: meta.item_lsn.map(|_| value(token_end..item_end)),
         })
     }
 }

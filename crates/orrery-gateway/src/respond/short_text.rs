@@ -1,5 +1,6 @@
 //! Header values that are short and made for each response: numbers, session tokens, charges.
 
+use bytes::Bytes;
 use http::HeaderValue;
 use orrery_model::charge::Charge;
 
@@ -59,6 +60,16 @@ impl ShortText {
             (tenths, 0) => whole.text(".").number(tenths),
             (tenths, rest) => whole.text(".").number(tenths).number(rest),
         }
+    }
+
+    /// How long it is so far.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// As bytes that can be shared.
+    pub fn bytes(&self) -> Bytes {
+        Bytes::copy_from_slice(&self.bytes[..self.length])
     }
 
     /// As a header value.
