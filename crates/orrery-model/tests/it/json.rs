@@ -1,6 +1,6 @@
 //! JSON in and out, and projection of canonical text.
 
-use orrery_model::json::{self, PathTree};
+use orrery_model::json::{self, MemberFinder, PathTree};
 use orrery_model::value::{Number, Value};
 
 use crate::random::Random;
@@ -156,9 +156,67 @@ fn projection_reads_what_is_asked_for() {
         for (name, member) in value.as_object().expect("object").iter() {
             let slice = json::member_slice(text.as_bytes(), name).expect("a member");
             assert_eq!(slice, json::to_string(member).as_bytes());
+            assert_eq!(MemberFinder::new(name).find(text.as_bytes()), Some(slice));
+        }
+        let names: Vec<&str> = value
+            .as_object()
+            .expect("object")
+            .iter()
+            .map(|(name, _)| name)
+            .collect();
+        let finders: Vec<MemberFinder> = names.iter().map(|name| MemberFinder::new(name)).collect();
+        let mut found = vec![None; names.len()];
+        json::find_members(text.as_bytes(), &finders, |number, place| {
+            found[number] = text.as_bytes().get(place);
+        });
+        for (name, found) in names.iter().zip(found) {
+            assert_eq!(found, json::member_slice(text.as_bytes(), name));
         }
         assert_eq!(json::member_slice(text.as_bytes(), "absent"), None);
+        assert_eq!(MemberFinder::new("absent").find(text.as_bytes()), None);
     }
+}
+
+#[test]
+fn members_are_found_where_they_are_and_nowhere_else() {
+    let find = |name: &str, text: &str| {
+        let value = json::parse(text.as_bytes()).expect("JSON");
+        assert_eq!(json::to_string(&value), text, "canonical");
+        let found = MemberFinder::new(name).find(text.as_bytes());
+        assert_eq!(found, json::member_slice(text.as_bytes(), name));
+        found.map(|text| String::from_utf8_lossy(text).into_owned())
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(find("a", r#"{"a":1,"b":2}"#), some("1"));
+    assert_eq!(find("b", r#"{"a":1,"b":[1,2]}"#), some("[1,2]"));
+    assert_eq!(find("b", r#"{"a":{"b":1},"b":2}"#), some("2"));
+    assert_eq!(find("b", r#"{"a":{"c":3,"b":1}}"#), None);
+    assert_eq!(
+        find("b", r#"{"long":"xxxxxxxxxxxxx","a":{"c":3,"b":1}}"#),
+        None
+    );
+    assert_eq!(
+        find("b", r#"{"long":"xxxxxxxxxxxxx","a":{"c":3,"b":1},"d":0}"#),
+        None
+    );
+    assert_eq!(
+        find("b", r#"{"long":"xxxxxxxxxxxxx","a":[{"c":3,"b":1}]}"#),
+        None
+    );
+    assert_eq!(
+        find("b", r#"{"long":"xxxxxxxxxx","a":{"c":3},"b":[{}],"d":{}}"#),
+        some("[{}]")
+    );
+    assert_eq!(find("b", r#"{"a":[{"b":1}],"b":null}"#), some("null"));
+    assert_eq!(find("b", r#"{"a":"x,\"b\":1","b":2}"#), some("2"));
+    assert_eq!(find("b", r#"{"a":"{","b":2}"#), some("2"));
+    assert_eq!(find("b", r#"{"x,\"b":1}"#), None);
+    assert_eq!(find("b", r#"{"\"b":1,"b":2}"#), some("2"));
+    assert_eq!(find("b", r#"{"a":["b"],"c":",","b":":"}"#), some("\":\""));
+    assert_eq!(find("", r#"{"":1}"#), some("1"));
+    assert_eq!(find(",", r#"{"a":"x",",":1}"#), some("1"));
+    assert_eq!(find("a", "{}"), None);
+    assert_eq!(find("a", "[1]"), None);
 }
 
 #[test]
@@ -176,6 +234,7 @@ fn projection_survives_any_bytes() {
         tree.add(&["a", "b"]);
         let _ = json::project(&text, &tree);
         let _ = json::member_slice(&text, "a");
+        let _ = MemberFinder::new("a").find(&text);
         let _ = json::parse(&text);
     }
     let deep = "[".repeat(100_000);
