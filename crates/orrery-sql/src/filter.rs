@@ -86,7 +86,7 @@ mod exact;
 mod uses;
 
 pub use composites::{Composable, Key, Served, steps};
-pub use exact::IndexAggregate;
+pub use exact::{IndexAggregate, IndexGrouping};
 pub use uses::PathUse;
 
 impl IndexFilter {

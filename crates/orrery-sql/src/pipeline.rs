@@ -27,6 +27,8 @@ use std::ops::ControlFlow;
 
 /// Paths that are read one by one from the text; more are read in one pass.
 const LAZY_READS: usize = 2;
+/// The same where the text tells the places of all members that are read.
+const FOUND_READS: usize = 16;
 
 /// What an index says of an aggregate.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +37,15 @@ pub enum Folded {
     Count(u64),
     /// The best of all values; undefined where there is none. An array or object stands for any.
     Best(Value<'static>),
+}
+
+/// What an index says of a group.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FoldedGroup {
+    /// The values of its keys.
+    pub keys: Vec<Value<'static>>,
+    /// Its aggregates.
+    pub answers: Vec<Folded>,
 }
 
 /// Appends the system properties of an item to text.
@@ -181,7 +192,7 @@ impl<'p> Pipeline<'p> {
     /// Whether the conditions that read only the item hold; JOINs and what they filter may still
     /// leave it without rows.
     pub fn accepts(&self, item: Item<'_>) -> bool {
-        let text = ItemText::new(item.text, item.system);
+        let text = ItemText::new(item.text, item.system, &self.program.finders);
         let frame = Frame::outermost(Binding::Item(&text));
         self.run.refill(self.limits.steps);
         self.passes(&frame)
@@ -202,10 +213,15 @@ impl<'p> Pipeline<'p> {
         self.sink.counters.pushed += 1;
         self.run.refill(self.limits.steps);
         let program = self.program;
-        let text = ItemText::new(item.text, item.system);
+        let text = ItemText::new(item.text, item.system, &self.program.finders);
         let lazy = Frame::outermost(Binding::Item(&text));
-        let lazy_rows = program.row_reads <= LAZY_READS;
-        let lazy_filter = program.item_filter_reads <= LAZY_READS;
+        let lazy_reads = if program.finders.is_empty() {
+            LAZY_READS
+        } else {
+            FOUND_READS
+        };
+        let lazy_rows = program.row_reads <= lazy_reads;
+        let lazy_filter = program.item_filter_reads <= lazy_reads;
         if lazy_filter {
             if !self.test(&lazy) {
                 return self.refused(item.doc);
@@ -249,6 +265,14 @@ impl<'p> Pipeline<'p> {
     pub fn fold(&mut self, answers: &[Folded]) {
         if let Stage::Group(_, groups) = &mut self.sink.stage {
             groups.fold(answers);
+        }
+    }
+
+    /// Takes the groups that an index tells of in place of all items
+    /// ([`Program::index_grouping`]), in order of first appearance.
+    pub fn fold_groups(&mut self, answers: Vec<FoldedGroup>) {
+        if let Stage::Group(grouping, groups) = &mut self.sink.stage {
+            groups.fold_groups(grouping, answers);
         }
     }
 

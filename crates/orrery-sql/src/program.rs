@@ -15,7 +15,7 @@ use crate::eval::Settings;
 use crate::filter::{IndexFilter, IndexStep};
 use crate::pipeline::ranking::Ranking;
 use node::{Node, Select, SortKey};
-use orrery_model::json::PathTree;
+use orrery_model::json::{MemberFinder, PathTree};
 use orrery_model::value::Value;
 
 /// A compiled query.
@@ -35,6 +35,8 @@ pub struct Program {
     pub(crate) distinct_source: bool,
     pub(crate) settings: Settings,
     pub(crate) needed: PathTree,
+    /// For the members of `needed`, where these are few.
+    pub(crate) finders: Vec<MemberFinder>,
     has_from: bool,
     top: Option<u64>,
     offset: u64,

@@ -3,13 +3,29 @@
 use super::Val;
 use crate::pipeline::SystemText;
 use crate::program::node::Step;
-use orrery_model::json;
+use orrery_model::json::{self, Glance, MemberFinder};
 use orrery_model::value::Value;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::ops::Range;
+
+/// The most members whose places are remembered.
+pub(crate) const MOST_PLACES: usize = 8;
+
+/// Where a member lies in the text; a range, for a slice would make the text invariant in its
+/// lifetime.
+#[derive(Clone, Copy)]
+enum Place {
+    Unknown,
+    Absent,
+    At(u32, u32),
+}
 
 /// Canonical text of an item, with the system properties that it lacks.
 pub(crate) struct ItemText<'e> {
     text: &'e [u8],
+    /// For the members that the query reads.
+    finders: &'e [MemberFinder],
+    places: [Cell<Place>; MOST_PLACES],
     system: Option<SystemText<'e>>,
     /// The system properties as an object, once somebody asked.
     asked: OnceCell<Vec<u8>>,
@@ -18,9 +34,16 @@ pub(crate) struct ItemText<'e> {
 }
 
 impl<'e> ItemText<'e> {
-    pub(crate) fn new(text: &'e [u8], system: Option<SystemText<'e>>) -> Self {
+    /// `finders` are for members that will be read, [`MOST_PLACES`] of them at most.
+    pub(crate) fn new(
+        text: &'e [u8],
+        system: Option<SystemText<'e>>,
+        finders: &'e [MemberFinder],
+    ) -> Self {
         Self {
             text,
+            finders,
+            places: [const { Cell::new(Place::Unknown) }; MOST_PLACES],
             system,
             asked: OnceCell::new(),
             wire: OnceCell::new(),
@@ -43,7 +66,7 @@ impl<'e> ItemText<'e> {
     }
 
     fn member(&self, name: &str) -> Option<&[u8]> {
-        let found = json::member_slice(self.text, name);
+        let found = self.own_member(name);
         match self.system {
             Some(system) if found.is_none() && name.starts_with('_') => {
                 let object = self.asked.get_or_init(|| {
@@ -56,6 +79,37 @@ impl<'e> ItemText<'e> {
             }
             _ => found,
         }
+    }
+
+    /// The member in the text as stored.
+    fn own_member(&self, name: &str) -> Option<&[u8]> {
+        let mut finders = self.finders.iter().zip(&self.places);
+        let Some((finder, place)) = finders.find(|(finder, _)| finder.name() == name) else {
+            return json::member_slice(self.text, name);
+        };
+        if matches!(place.get(), Place::Unknown) {
+            match finder.glance(self.text) {
+                Glance::At(found) => place.set(Place::of(found)),
+                Glance::Absent => place.set(Place::Absent),
+                Glance::Unclear => self.find_all(),
+            }
+        }
+        match place.get() {
+            Place::At(start, end) => self.text.get(start as usize..end as usize),
+            Place::Unknown | Place::Absent => None,
+        }
+    }
+
+    /// Reads the text once for all members.
+    fn find_all(&self) {
+        for place in &self.places {
+            place.set(Place::Absent);
+        }
+        json::find_members(self.text, self.finders, |number, found| {
+            if let Some(place) = self.places.get(number) {
+                place.set(Place::of(found));
+            }
+        });
     }
 
     /// The value at a path.
@@ -102,6 +156,16 @@ impl<'e> ItemText<'e> {
     /// The members that a query needs, read in one pass.
     pub(crate) fn project(&self, needed: &json::PathTree, system: bool) -> Value<'_> {
         json::project(if system { self.wire() } else { self.text }, needed)
+    }
+}
+
+impl Place {
+    /// No item is longer than four gigabytes.
+    fn of(range: Range<usize>) -> Self {
+        match (u32::try_from(range.start), u32::try_from(range.end)) {
+            (Ok(start), Ok(end)) => Self::At(start, end),
+            _ => Self::Absent,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! LIKE (query-language: section 6.4), matched in O(length of text x length of pattern).
 
 use super::Run;
+use memchr::memmem;
 
 /// Comparisons of characters between two looks at the budget.
 const STEPS_BETWEEN: u64 = 1 << 20;
@@ -37,9 +38,59 @@ impl Unit {
 }
 
 /// A pattern made ready.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(crate) struct LikePattern {
     units: Vec<Unit>,
+    /// The same in a form that is searched for, where there is one and it pays.
+    pieces: Option<Pieces>,
+}
+
+/// Literals with `%` between them.
+#[derive(Debug, Clone)]
+struct Pieces {
+    first: String,
+    middle: Vec<memmem::Finder<'static>>,
+    last: String,
+}
+
+impl Pieces {
+    /// The pieces of a pattern of letters and at least one run.
+    fn of(units: &[Unit]) -> Option<Self> {
+        let letter = |unit: &Unit| match unit {
+            Unit::One(letter) => Some(*letter),
+            _ => None,
+        };
+        let literals = units
+            .split(|unit| *unit == Unit::Run)
+            .map(|piece| piece.iter().map(letter).collect::<Option<String>>());
+        let mut literals = literals.collect::<Option<Vec<String>>>()?;
+        let last = literals.pop()?;
+        let mut literals = literals.into_iter();
+        let first = literals.next()?;
+        let finder = |piece: String| memmem::Finder::new(&piece).into_owned();
+        Some(Self {
+            first,
+            middle: literals.map(finder).collect(),
+            last,
+        })
+    }
+
+    fn match_all_of(&self, text: &str) -> bool {
+        let rest = text.strip_prefix(self.first.as_str());
+        let Some(rest) = rest.and_then(|rest| rest.strip_suffix(self.last.as_str())) else {
+            return false;
+        };
+        let mut rest = rest.as_bytes();
+        // The first place of each leaves the most for those behind it.
+        self.middle.iter().all(|piece| {
+            let behind = piece.find(rest).map(|at| at + piece.needle().len());
+            let Some(behind) = behind.and_then(|behind| rest.get(behind..)) else {
+                return false;
+            };
+            rest = behind;
+            true
+        })
+    }
 }
 
 impl LikePattern {
@@ -73,7 +124,17 @@ impl LikePattern {
                 other => units.push(Unit::One(other)),
             }
         }
-        Self { units }
+        Self {
+            units,
+            pieces: None,
+        }
+    }
+
+    /// A pattern for many texts.
+    pub(crate) fn fixed(pattern: &str, escape: Option<char>) -> Self {
+        let mut new = Self::new(pattern, escape);
+        new.pieces = Pieces::of(&new.units);
+        new
     }
 
     /// The text that every match starts with.
@@ -122,6 +183,10 @@ impl LikePattern {
 
     /// Whether the whole text matches. Greedy with one point of return: the last run.
     pub(crate) fn matches(&self, text: &str, run: &Run<'_>) -> bool {
+        if let Some(pieces) = &self.pieces {
+            run.spend(text.len() as u64 / 64);
+            return pieces.match_all_of(text);
+        }
         let mut unit = 0;
         let mut rest = text;
         let mut back: Option<(usize, &str)> = None;
@@ -199,7 +264,32 @@ mod tests {
 
     fn like(text: &str, pattern: &str, escape: Option<char>) -> bool {
         let settings = Settings::default();
-        LikePattern::new(pattern, escape).matches(text, &Run::new(&settings, 1 << 30, 1 << 20))
+        let run = Run::new(&settings, 1 << 30, 1 << 20);
+        let matched = LikePattern::new(pattern, escape).matches(text, &run);
+        let fixed = LikePattern::fixed(pattern, escape).matches(text, &run);
+        assert_eq!(matched, fixed, "{text} LIKE {pattern}");
+        matched
+    }
+
+    #[test]
+    fn pieces_are_matched_as_letters_are() {
+        let texts = ["", "a", "aa", "aba", "abab", "aéa", "éé", "xaxbxa", "abaab"];
+        let mut patterns = vec![String::new()];
+        for _ in 0..5 {
+            let longer = patterns
+                .iter()
+                .flat_map(|pattern| ["%", "a", "b", "é"].map(|next| format!("{pattern}{next}")));
+            patterns.extend(longer.collect::<Vec<_>>());
+            patterns.sort();
+            patterns.dedup();
+        }
+        for pattern in &patterns {
+            for text in texts {
+                like(text, pattern, None);
+            }
+        }
+        assert!(like("abaab", "a%b", None) && like("xaxbxa", "%a%b%a", None));
+        assert!(!like("aba", "ab%ba", None) && !like("a", "a%a", None));
     }
 
     #[test]

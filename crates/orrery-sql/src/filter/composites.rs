@@ -32,6 +32,31 @@ pub struct Served {
     pub is_flipped: bool,
 }
 
+impl Served {
+    /// Whether the entries that the query is served by are just those that pass a condition.
+    pub fn answers(&self, composite: &Composite, condition: &IndexFilter) -> bool {
+        let IndexFilter::Path(path, test) = condition else {
+            return false;
+        };
+        let mut paths = composite.paths.iter();
+        match (paths.position(|own| is_same(own.path.steps(), path)), test) {
+            (Some(at), IndexTest::Equal(value)) => self.values.get(at) == Some(value),
+            (Some(at), test) => at == self.values.len() && self.range.as_ref() == Some(test),
+            (None, _) => false,
+        }
+    }
+
+    /// The same of all of a filter.
+    pub fn answers_all(&self, composite: &Composite, filter: &IndexFilter) -> bool {
+        match filter {
+            IndexFilter::And(branches) => branches
+                .iter()
+                .all(|branch| self.answers(composite, branch)),
+            other => self.answers(composite, other),
+        }
+    }
+}
+
 /// A path of a query as the index writes it.
 pub fn steps(path: &[IndexStep]) -> Vec<Step> {
     path.iter()

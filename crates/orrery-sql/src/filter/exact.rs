@@ -23,7 +23,38 @@ pub enum IndexAggregate {
     Greatest(Vec<IndexStep>),
 }
 
+/// Groups of whole items whose keys and aggregates are about paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexGrouping {
+    /// The paths of GROUP BY; at least one.
+    pub keys: Vec<Vec<IndexStep>>,
+    /// The aggregates.
+    pub aggregates: Vec<IndexAggregate>,
+}
+
 impl Program {
+    /// What GROUP BY asks for, where entries of an index could answer it.
+    pub fn index_grouping(&self) -> Option<IndexGrouping> {
+        let grouping = self.select.grouping.as_ref()?;
+        let is_plain = self.reads_items()
+            && !self.is_ranking()
+            && !grouping.keys.is_empty()
+            && self.select.sources.is_empty()
+            && self.select.filter.is_empty()
+            && self.item_filter.is_empty();
+        if !is_plain {
+            return None;
+        }
+        Some(IndexGrouping {
+            keys: grouping.keys.iter().map(item_path).collect::<Option<_>>()?,
+            aggregates: grouping
+                .aggregates
+                .iter()
+                .map(index_aggregate)
+                .collect::<Option<_>>()?,
+        })
+    }
+
     /// The aggregates, where rows are one group of whole items and entries answer all of them.
     pub fn index_aggregates(&self) -> Option<Vec<IndexAggregate>> {
         let grouping = self.select.grouping.as_ref()?;

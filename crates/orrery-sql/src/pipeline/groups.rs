@@ -1,7 +1,7 @@
 //! GROUP BY: rows gather under their keys, in order of first appearance.
 
-use super::Folded;
 use super::accumulator::{Accumulator, size};
+use super::{Folded, FoldedGroup};
 use crate::eval::{Frame, Run, eval};
 use crate::program::node::Grouping;
 use orrery_model::distinct_hash;
@@ -11,6 +11,20 @@ use rustc_hash::FxHashMap;
 struct Group {
     keys: Vec<Value<'static>>,
     accumulators: Vec<Accumulator>,
+}
+
+impl Group {
+    /// Takes the answers for its aggregates; answers the bytes that they hold.
+    fn fold(&mut self, answers: &[Folded]) -> usize {
+        let mut bytes = 0;
+        for (accumulator, answer) in self.accumulators.iter_mut().zip(answers) {
+            match answer {
+                Folded::Count(rows) => accumulator.count(*rows),
+                Folded::Best(value) => bytes += accumulator.take(value),
+            }
+        }
+        bytes
+    }
 }
 
 /// Groups under way.
@@ -85,12 +99,17 @@ impl Groups {
 
     /// Takes the answers for the aggregates of the one group without keys.
     pub(crate) fn fold(&mut self, answers: &[Folded]) {
-        let accumulators = self.list.iter_mut();
-        let accumulators = accumulators.flat_map(|group| &mut group.accumulators);
-        for (accumulator, answer) in accumulators.zip(answers) {
-            match answer {
-                Folded::Count(rows) => accumulator.count(*rows),
-                Folded::Best(value) => self.memory += accumulator.take(value),
+        if let Some(group) = self.list.first_mut() {
+            self.memory += group.fold(answers);
+        }
+    }
+
+    /// Takes whole groups, none of which was there before.
+    pub(crate) fn fold_groups(&mut self, grouping: &Grouping, groups: Vec<FoldedGroup>) {
+        for FoldedGroup { keys, answers } in groups {
+            let place = self.open(keys, grouping);
+            if let Some(group) = self.list.get_mut(place) {
+                self.memory += group.fold(&answers);
             }
         }
     }

@@ -158,7 +158,7 @@ fn encoded(value: &Value<'_>) -> Vec<u8> {
 impl Program {
     /// The sort values of an item, for a program whose [`Program::order_keys`] are paths of it.
     pub fn sort_values(&self, item: Item<'_>) -> Vec<Value<'static>> {
-        let text = ItemText::new(item.text, item.system);
+        let text = ItemText::new(item.text, item.system, &self.finders);
         let value = |key: &SortKey| match &key.node {
             Node::Path(_, steps) => text.path(steps).into_owned(),
             _ => Value::Undefined,

@@ -114,12 +114,14 @@ pub(super) fn compile(
         .iter()
         .map(|node| reads::count_item_reads(node, 1))
         .sum();
+    let finders = reads::finders(&needed, &item_filter);
     Ok(Program {
         has_from: query.from.is_some(),
         item_filter,
         item_filter_reads,
         row_reads: reads::count_row_reads(&select, &order),
         reads_system: reads::reads_system(&needed),
+        finders,
         needed,
         filter,
         order_paths,

@@ -1,10 +1,11 @@
 //! What a program reads of the item.
 
 use super::node::{LikeSide, Members, Node, Projection, Select, SortKey, Source, Step};
+use crate::eval::item::MOST_PLACES;
 use crate::filter::IndexStep;
 use crate::pipeline::ranking::{Component, Ranking};
 use crate::signatures::BuiltIn;
-use orrery_model::json::PathTree;
+use orrery_model::json::{MemberFinder, PathTree};
 use std::collections::HashMap;
 
 /// Where the value of a binding lies in the item, when it does.
@@ -308,6 +309,27 @@ pub(super) fn order_paths(order: &[SortKey], depth: u32) -> Option<Vec<(Vec<Inde
         _ => None,
     });
     keys.collect()
+}
+
+/// Finders for the members that the query reads, or that its conditions read; none where these are
+/// many.
+pub(super) fn finders(needed: &PathTree, item_filter: &[Node]) -> Vec<MemberFinder> {
+    let of = |tree: &PathTree| match tree {
+        PathTree::Members(members) if members.len() <= MOST_PLACES => {
+            let names = members.iter().map(|(name, _)| MemberFinder::new(name));
+            Some(names.collect())
+        }
+        _ => None,
+    };
+    let of_filter = || {
+        let mut tree = Tree::default();
+        let mut visit = |path: &[IndexStep], whole: bool| tree.add(path, whole);
+        for node in item_filter {
+            node_reads(node, &mut vec![Some(Vec::new())], &mut visit);
+        }
+        of(&tree.finish())
+    };
+    of(needed).or_else(of_filter).unwrap_or_default()
 }
 
 /// True when system properties may be read, that is names with an underscore or the whole item.

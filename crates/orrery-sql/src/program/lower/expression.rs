@@ -126,7 +126,7 @@ impl Lowerer<'_> {
                 let escape = escape.as_ref().and_then(|escape| escape.chars().next());
                 let side = match self.expression(pattern)? {
                     Node::Constant(Value::String(pattern)) => {
-                        LikeSide::Fixed(LikePattern::new(&pattern, escape))
+                        LikeSide::Fixed(LikePattern::fixed(&pattern, escape))
                     }
                     other => LikeSide::Computed(Box::new(other), escape),
                 };
