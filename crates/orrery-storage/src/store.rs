@@ -1,5 +1,6 @@
 //! The contract of a store.
 
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::bytes::StoredBytes;
@@ -86,7 +87,35 @@ pub trait Reader: Send + Sync {
 
     /// One page of a range.
     fn scan(&self, scan: &Scan) -> Result<Page, StoreError>;
+
+    /// Shows all keys of a range in the order of the scan, until `each` breaks off. There are no
+    /// pages: the limits of the scan do not count.
+    fn keys(
+        &self,
+        scan: &Scan,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let mut scan = scan.clone().max_rows(KEYS).max_bytes(usize::MAX);
+        loop {
+            let page = self.scan(&scan)?;
+            if page
+                .rows
+                .iter()
+                .try_for_each(|row| each(&row.key))
+                .is_break()
+            {
+                return Ok(());
+            }
+            match page.resume {
+                Some(key) => scan.resume = Some(key.to_vec()),
+                None => return Ok(()),
+            }
+        }
+    }
 }
+
+/// Keys that [`Reader::keys`] holds at a time where an engine knows no better way.
+const KEYS: usize = 1_024;
 
 /// The exclusive writer of a part. It reads everything appended to the part, also what is not
 /// durable yet. Dropping it writes nothing.

@@ -1,7 +1,7 @@
 //! What readers see: the newest durable state, and reads from a point of the history.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 use std::sync::Arc;
 
 use fjall::{Readable, Snapshot};
@@ -106,13 +106,10 @@ impl Core {
         part: PartId,
         scan: &Scan,
     ) -> Result<Page, StoreError> {
-        let Some((lower, upper)) = scan.bounds() else {
+        let Some(rows) = self.rows(snapshot, part, scan) else {
             return Ok(Page::default());
         };
-        let lower = lower.map(|key| part_key(part, key));
-        let upper = upper.map_or_else(|| part_end(part), |key| part_key(part, key));
         let prefix = part_key(part, &[]).len();
-        let rows = snapshot.range::<Vec<u8>, _>(&self.data, (lower, Bound::Excluded(upper)));
         let row = |guard: fjall::Guard| {
             let (key, value) = guard
                 .into_inner()
@@ -127,6 +124,48 @@ impl Core {
             Direction::Backward => scan.collect(rows.rev().map(row)),
         }
     }
+
+    fn keys(
+        &self,
+        snapshot: &Snapshot,
+        part: PartId,
+        scan: &Scan,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let Some(rows) = self.rows(snapshot, part, scan) else {
+            return Ok(());
+        };
+        let prefix = part_key(part, &[]).len();
+        let mut show = |guard: fjall::Guard| {
+            let key = guard
+                .key()
+                .map_err(|error| self.failure("reading a range", error))?;
+            Ok(each(key.get(prefix..).unwrap_or_default()))
+        };
+        match scan.direction {
+            Direction::Forward => until_break(rows.map(&mut show)),
+            Direction::Backward => until_break(rows.rev().map(&mut show)),
+        }
+    }
+
+    /// The rows of a range, ascending, whatever its limits.
+    fn rows(&self, snapshot: &Snapshot, part: PartId, scan: &Scan) -> Option<fjall::Iter> {
+        let (lower, upper) = scan.bounds()?;
+        let lower = lower.map(|key| part_key(part, key));
+        let upper = upper.map_or_else(|| part_end(part), |key| part_key(part, key));
+        Some(snapshot.range::<Vec<u8>, _>(&self.data, (lower, Bound::Excluded(upper))))
+    }
+}
+
+fn until_break(
+    flows: impl Iterator<Item = Result<ControlFlow<()>, StoreError>>,
+) -> Result<(), StoreError> {
+    for flow in flows {
+        if flow?.is_break() {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Reads one part from one snapshot.
@@ -172,5 +211,13 @@ impl Reader for PartReader {
 
     fn scan(&self, scan: &Scan) -> Result<Page, StoreError> {
         self.core.scan(&self.snapshot, self.part, scan)
+    }
+
+    fn keys(
+        &self,
+        scan: &Scan,
+        each: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        self.core.keys(&self.snapshot, self.part, scan, each)
     }
 }
