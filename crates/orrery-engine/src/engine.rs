@@ -21,7 +21,7 @@ use crate::container::{Container, ContainerState, RangeMap};
 use crate::error::Error;
 use crate::partition::Partition;
 use crate::partition_map::{MapRecord, RangeRecord};
-use crate::query::{QueryCache, QueryTuning};
+use crate::query::{ListCache, QueryCache, QueryTuning, Readers};
 use crate::read::hints::Hints;
 use crate::split::Reshapes;
 use crate::throughput::Metering;
@@ -90,6 +90,8 @@ struct Inner {
     /// Held by whoever reads, changes and writes a container's record.
     records: Mutex<()>,
     queries: QueryCache,
+    lists: ListCache,
+    readers: Readers,
     memory: MemoryPool,
     tuning: QueryTuning,
     reshapes: Reshapes,
@@ -151,6 +153,8 @@ impl Engine {
                 catalog,
                 records: Mutex::new(()),
                 queries: QueryCache::default(),
+                lists: ListCache::default(),
+                readers: Readers::default(),
                 memory,
                 tuning,
                 reshapes: Reshapes::new(split_delay_ms),
@@ -359,6 +363,14 @@ impl Engine {
 
     pub(crate) fn hints(&self) -> &Hints {
         &self.environment().hints
+    }
+
+    pub(crate) fn query_lists(&self) -> &ListCache {
+        &self.inner.lists
+    }
+
+    pub(crate) fn query_readers(&self) -> &Readers {
+        &self.inner.readers
     }
 
     pub(crate) fn query_cache(&self) -> &QueryCache {

@@ -361,8 +361,8 @@ impl PartitionSnapshot {
 
     /// Several items, in the order of the docids.
     pub fn items(&self, docids: &[DocId]) -> Result<Vec<Option<StoredItem>>, Error> {
-        let keys: Vec<Vec<u8>> = docids.iter().map(|&docid| keys::item(docid)).collect();
-        let slices: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+        let keys: Vec<[u8; 9]> = docids.iter().map(|&docid| keys::item_key(docid)).collect();
+        let slices: Vec<&[u8]> = keys.iter().map(<[u8; 9]>::as_slice).collect();
         let values = self.reader.get_many(&slices)?;
         values
             .into_iter()

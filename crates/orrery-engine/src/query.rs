@@ -12,12 +12,15 @@
 mod access;
 mod docid_stream;
 mod docids;
+mod index_groups;
 mod index_only;
+mod lists;
 mod metrics;
 mod missing;
 mod page;
 mod position;
 mod prepare;
+mod read_ahead;
 mod seek;
 mod source;
 mod walk;
@@ -45,9 +48,11 @@ use page::PageRun;
 use position::QueryPosition;
 use prepare::Prepared;
 
+pub(crate) use lists::ListCache;
 pub use metrics::{AccessKind, QueryMetrics};
 pub(crate) use missing::MissingCache;
 pub(crate) use prepare::QueryCache;
+pub(crate) use read_ahead::Readers;
 
 /// Knobs of the query planner. They change what a query costs, never what it answers.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +62,8 @@ pub struct QueryTuning {
     /// The same as a multiple of the square root of all items: a walk passes about one item in so
     /// many that match, a sort loads all that match.
     pub sort_per_root: usize,
+    /// Up to so many items or entries are read without another thread that helps.
+    pub alone_at_most: u64,
 }
 
 impl Default for QueryTuning {
@@ -64,6 +71,7 @@ impl Default for QueryTuning {
         Self {
             sort_at_most: 2_000,
             sort_per_root: 10,
+            alone_at_most: 1_000,
         }
     }
 }

@@ -5,7 +5,7 @@ use orrery_model::container::CompositePath;
 use orrery_model::index::{Composite, PathHash};
 use orrery_model::value::Value;
 use orrery_sql::filter::{Composable, IndexFilter, IndexStep, IndexTest, steps};
-use orrery_sql::pipeline::Folded;
+use orrery_sql::pipeline::{Folded, FoldedGroup};
 use orrery_storage::Scan;
 
 use super::docid_stream::{DocIdStream, Span};
@@ -16,6 +16,7 @@ use super::page::PageRun;
 use super::seek::{self, KeyRange, Seeker};
 use super::walk::{CompositePart, Layout, OrderedWalk};
 use crate::error::Error;
+use crate::layout::entries::Counters;
 use crate::layout::{keys, term};
 use crate::partition::PartitionSnapshot;
 
@@ -37,6 +38,8 @@ pub enum Access {
     Ordered(OrderedWalk),
     /// No item need be read: what the index says of each aggregate.
     Folded(Vec<Folded>),
+    /// The same of each group.
+    Grouped(Vec<FoldedGroup>),
 }
 
 impl Access {
@@ -46,7 +49,7 @@ impl Access {
             Self::Scan => AccessKind::Scan,
             Self::Chosen(_) => AccessKind::Chosen,
             Self::Ordered(_) => AccessKind::Ordered,
-            Self::Folded(_) => AccessKind::Counted,
+            Self::Folded(_) | Self::Grouped(_) => AccessKind::Counted,
         }
     }
 }
@@ -106,11 +109,16 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
     } else {
         None
     };
+    if let Some((walk, Rest::Nothing)) = walk {
+        return walk_straight(walk, run, snapshot, &counters);
+    }
     let tuning = run.engine.tuning();
     let few = tuning.sort_per_root.saturating_mul(in_partition.isqrt());
     let few = few.max(tuning.sort_at_most);
     let mut seeker = Seeker {
         reader: snapshot.reader(),
+        part: run.partition.part(),
+        lists: run.engine.query_lists(),
         state: run.state,
         most_entries: match &walk {
             Some(_) => few,
@@ -121,7 +129,8 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
     };
     let found = match (&walk, usable) {
         (_, false) => None,
-        (Some((_, rest)), true) => seeker.items(rest)?,
+        (Some((_, Rest::Filter(rest))), true) => seeker.items(rest)?,
+        (Some((_, Rest::Nothing)), true) => None,
         (None, true) => seeker.items(program.filter())?,
     };
     let cost = seeker.cost;
@@ -150,6 +159,24 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
         cost,
         narrowed,
     })
+}
+
+/// What WHERE says beyond the entries that a walk passes.
+enum Rest {
+    /// Nothing: each entry is an item of the answer, so no other way is shorter.
+    Nothing,
+    Filter(IndexFilter),
+}
+
+/// Walks along a composite index, which needs no preparation that could fail.
+fn walk_straight(
+    mut walk: OrderedWalk,
+    run: &PageRun<'_>,
+    snapshot: &PartitionSnapshot,
+    counters: &Counters,
+) -> Result<Choice, Error> {
+    walk.prepare(run, snapshot, counters)?;
+    Ok(Choice::found(Access::Ordered(walk), 1))
 }
 
 /// Whether so few items are left that sorting them beats walking an index in order.
@@ -246,9 +273,8 @@ pub(super) fn of_keys(
     Ok(Some(DocIdStream::List(DocIds::new(found))))
 }
 
-/// The walk that gives the rows in the order of ORDER BY, if an index does, and what WHERE says
-/// beyond the entries that it passes.
-fn ordered_walk(run: &PageRun<'_>) -> Option<(OrderedWalk, IndexFilter)> {
+/// The walk that gives the rows in the order of ORDER BY, if an index does.
+fn ordered_walk(run: &PageRun<'_>) -> Option<(OrderedWalk, Rest)> {
     let program = &run.prepared.program;
     let order = program.order_keys()?;
     let filter = program.filter();
@@ -279,7 +305,7 @@ fn ordered_walk(run: &PageRun<'_>) -> Option<(OrderedWalk, IndexFilter)> {
         if let Some(range) = range {
             walk.range = range;
         }
-        return Some((walk, rest));
+        return Some((walk, Rest::Filter(rest)));
     }
     let (composite, served) = best?;
     let prefix = seek::composite_prefix(composite, &served.values);
@@ -302,7 +328,12 @@ fn ordered_walk(run: &PageRun<'_>) -> Option<(OrderedWalk, IndexFilter)> {
     if let Some(range) = range {
         walk.range = range;
     }
-    Some((walk, filter.clone()))
+    let rest = if run.wanted.is_empty() && served.answers_all(composite, filter) {
+        Rest::Nothing
+    } else {
+        Rest::Filter(filter.clone())
+    };
+    Some((walk, rest))
 }
 
 /// The entries of a path that WHERE leaves, and the rest of WHERE.

@@ -1,6 +1,8 @@
 //! Items in order of insertion, found as they are asked for: the entries of one index value lie in
 //! that order, so conditions meet without anybody collecting what they match.
 
+use std::ops::ControlFlow;
+
 use orrery_model::ids::DocId;
 use orrery_storage::{Reader, Scan};
 
@@ -80,19 +82,22 @@ impl Span {
     fn load(&mut self, reader: &dyn Reader, from: DocId) -> Result<(), Error> {
         let start = [self.prefix.as_slice(), &from.0.to_be_bytes()].concat();
         let end = orrery_storage::scan::prefix_end(&self.prefix);
-        let page = reader.scan(&Scan::range(start, end).max_rows(self.next_read))?;
-        // Anything else is of a longer prefix.
-        let docid = |key: &[u8]| {
-            let docid = key.get(self.prefix.len()..)?.try_into().ok()?;
-            Some(DocId(u64::from_be_bytes(docid)))
-        };
-        let docids = page.rows.iter().filter_map(|row| docid(&row.key));
-        self.read = docids.collect();
+        let (prefix, most, read) = (self.prefix.len(), self.next_read, &mut self.read);
+        read.clear();
         self.at = 0;
-        self.is_last = page.resume.is_none();
-        if self.read.is_empty() && !self.is_last {
-            return Err(Error::Damaged("key entry"));
-        }
+        let mut is_last = true;
+        reader.keys(&Scan::range(start, end), &mut |key| {
+            if read.len() == most {
+                is_last = false;
+                return ControlFlow::Break(());
+            }
+            // Anything else is of a longer prefix.
+            if let Some(Ok(docid)) = key.get(prefix..).map(TryInto::try_into) {
+                read.push(DocId(u64::from_be_bytes(docid)));
+            }
+            ControlFlow::Continue(())
+        })?;
+        self.is_last = is_last;
         self.next_read = self.next_read.saturating_mul(4).min(MOST_READ);
         Ok(())
     }

@@ -10,6 +10,7 @@ use orrery_sql::pipeline::Folded;
 use orrery_storage::{Direction, Scan};
 
 use super::access::{Access, Choice, of_keys};
+use super::index_groups;
 use super::page::PageRun;
 use super::seek::{KeyRange, Seeker};
 use crate::error::Error;
@@ -32,11 +33,20 @@ pub fn choose(
     if run.state.default_ttl().is_some() || !program.has_exact_filter() {
         return Ok(None);
     }
+    if usable
+        && run.wanted.is_empty()
+        && *program.filter() == IndexFilter::All
+        && let Some(grouping) = program.index_grouping()
+    {
+        return index_groups::choose(run, snapshot, &grouping, counters);
+    }
     let Some(aggregates) = program.index_aggregates() else {
         return Ok(None);
     };
     let mut seeker = Seeker {
         reader: snapshot.reader(),
+        part: run.partition.part(),
+        lists: run.engine.query_lists(),
         state: run.state,
         most_entries: MOST_LISTED,
         is_exact: true,

@@ -4,6 +4,8 @@
 //! brought up to date from the change feed, so that pages and queries after the first one look
 //! only at what has changed since.
 
+use std::ops::ControlFlow;
+
 use orrery_model::ids::{DocId, Lsn};
 use orrery_model::json;
 use orrery_model::path::Step;
@@ -11,16 +13,12 @@ use orrery_storage::{Reader, Scan};
 
 use super::docids::DocIds;
 use super::page::PageRun;
-use super::source::fetch;
+use super::source::fetch_each;
 use crate::error::Error;
 use crate::layout::entries::{ChangeEntry, Counters};
 use crate::layout::{family, keys, term};
 use crate::partition::{PartitionSnapshot, StoredItem};
 
-/// Entries that one read of the store brings.
-const CHUNK: usize = 4_096;
-/// Items that are in memory at a time.
-const ITEM_CHUNK: usize = 128;
 /// With more changes than this the list is made anew.
 const MOST_CHANGES: usize = 10_000;
 /// More items without an entry are not looked at one by one.
@@ -133,17 +131,21 @@ fn bring_up_to_date(
     }
     let changed = DocIds::new(changed);
     let mut items: Vec<DocId> = known.items.without(&changed).iter().collect();
-    let changed: Vec<DocId> = changed.iter().collect();
-    for docids in changed.chunks(ITEM_CHUNK) {
-        for fetched in fetch(snapshot, docids)? {
-            match at_path(&fetched.item, path) {
-                At::Nothing => items.push(fetched.docid),
-                At::Node if !nodes => return Ok(Progress::OutOfOrder),
-                At::Scalar | At::Node => {}
-            }
-        }
-    }
-    Ok(Progress::Items(DocIds::new(items)))
+    let mut is_told = true;
+    fetch_each(
+        snapshot,
+        changed.iter().collect(),
+        |fetched| match at_path(&fetched.item, path) {
+            At::Nothing => items.push(fetched.docid),
+            At::Node => is_told &= nodes,
+            At::Scalar => {}
+        },
+    )?;
+    Ok(if is_told {
+        Progress::Items(DocIds::new(items))
+    } else {
+        Progress::OutOfOrder
+    })
 }
 
 fn find_all(
@@ -154,12 +156,16 @@ fn find_all(
     counters: &Counters,
 ) -> Result<Option<DocIds>, Error> {
     let docid_of_term = |key: &[u8]| term::parts(key).map(|(_, docid)| docid);
-    let with = all_docids(snapshot.reader(), Scan::prefix(prefix), docid_of_term)?;
+    let with = all_docids(snapshot.reader(), &Scan::prefix(prefix), docid_of_term)?;
     if with.len() as u64 == counters.items {
         return Ok(Some(DocIds::default()));
     }
     let docid_of_key = |key: &[u8]| keys::parts_of_key(key).map(|(_, docid)| docid);
-    let all = all_docids(snapshot.reader(), Scan::prefix([family::KEY]), docid_of_key)?;
+    let all = all_docids(
+        snapshot.reader(),
+        &Scan::prefix([family::KEY]),
+        docid_of_key,
+    )?;
     let without = all.without(&with);
     if nodes {
         return Ok(Some(without));
@@ -167,14 +173,11 @@ fn find_all(
     if without.len() > MOST_CHECKED {
         return Ok(None);
     }
-    for docids in without.from(DocId(0)).chunks(ITEM_CHUNK) {
-        for fetched in fetch(snapshot, docids)? {
-            if at_path(&fetched.item, path) != At::Nothing {
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(without))
+    let mut lack_it = true;
+    fetch_each(snapshot, without.iter().collect(), |fetched| {
+        lack_it &= at_path(&fetched.item, path) == At::Nothing;
+    })?;
+    Ok(lack_it.then_some(without))
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -204,19 +207,22 @@ fn at_path(item: &StoredItem, path: &[Step]) -> At {
 
 fn all_docids(
     reader: &dyn Reader,
-    scan: Scan,
+    scan: &Scan,
     docid: impl Fn(&[u8]) -> Option<DocId>,
 ) -> Result<DocIds, Error> {
-    let mut scan = scan.max_rows(CHUNK);
-    let mut found = Vec::new();
-    loop {
-        let page = reader.scan(&scan)?;
-        for row in &page.rows {
-            found.push(docid(&row.key).ok_or(Error::Damaged("index entry"))?);
+    let (mut found, mut is_sound) = (Vec::new(), true);
+    reader.keys(scan, &mut |key| {
+        let docid = docid(key);
+        is_sound &= docid.is_some();
+        found.extend(docid);
+        if is_sound {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
-        match page.resume {
-            Some(key) => scan.resume = Some(key.to_vec()),
-            None => return Ok(DocIds::new(found)),
-        }
+    })?;
+    if !is_sound {
+        return Err(Error::Damaged("index entry"));
     }
+    Ok(DocIds::new(found))
 }

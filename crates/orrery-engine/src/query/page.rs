@@ -132,9 +132,17 @@ impl PageRun<'_> {
         };
         let kind = choice.access.kind();
         let scans = kind == AccessKind::Scan;
-        if let Access::Folded(answers) = &choice.access {
-            pipeline.fold(answers);
-        }
+        let access = match choice.access {
+            Access::Folded(answers) => {
+                pipeline.fold(&answers);
+                Access::Folded(answers)
+            }
+            Access::Grouped(groups) => {
+                pipeline.fold_groups(groups);
+                Access::Grouped(Vec::new())
+            }
+            access => access,
+        };
         let restarts = pipeline.restarts();
         late.set(self.deadline(started, restarts));
         let place = state.filter(|_| is_walk && !restarts);
@@ -157,24 +165,8 @@ impl PageRun<'_> {
                     .min(limits.rows as u64)
             },
         };
-        let mut source = Source::new(choice.access, &begin, ground)?;
-        let flow = loop {
-            let chunk = source.next(ground)?;
-            if chunk.is_empty() {
-                break pipeline.finish()?;
-            }
-            let flow = filling.push(&mut pipeline, chunk)?;
-            filling.take(&mut pipeline);
-            if flow != Flow::More {
-                break flow;
-            }
-            if is_late() {
-                if restarts {
-                    return Err(ExecutionError::TooLate.into());
-                }
-                break Flow::PageFull;
-            }
-        };
+        let source = Source::new(access, &begin, ground)?;
+        let flow = filling.fill(&mut pipeline, source, ground, &is_late)?;
         filling.take(&mut pipeline);
         let mut rest = None;
         if matches!(flow, Flow::PageFull | Flow::PageFullInside) {
@@ -304,6 +296,37 @@ impl Fetched {
 }
 
 impl Filling<'_> {
+    /// Pushes items through the pipeline until the page is full or none is left.
+    fn fill(
+        &mut self,
+        pipeline: &mut Pipeline<'_>,
+        source: Source,
+        ground: Ground<'_>,
+        is_late: &dyn Fn() -> bool,
+    ) -> Result<Flow, Error> {
+        std::thread::scope(|scope| {
+            // In here, so that a thread that reads for it ends when the page does.
+            let mut source = source;
+            loop {
+                let chunk = source.next(ground, scope)?;
+                if chunk.is_empty() {
+                    return Ok(pipeline.finish()?);
+                }
+                let flow = self.push(pipeline, chunk)?;
+                self.take(pipeline);
+                if flow != Flow::More {
+                    return Ok(flow);
+                }
+                if is_late() {
+                    if pipeline.restarts() {
+                        return Err(ExecutionError::TooLate.into());
+                    }
+                    return Ok(Flow::PageFull);
+                }
+            }
+        })
+    }
+
     fn push(&mut self, pipeline: &mut Pipeline<'_>, chunk: Vec<Fetched>) -> Result<Flow, Error> {
         let default_ttl = self.run.state.default_ttl();
         for fetched in chunk {

@@ -3,7 +3,7 @@
 //! The answer may hold items that do not match (long strings are cut in entries, paths are
 //! hashes), never too few; whoever uses it asks the program about each item.
 
-use std::ops::Bound;
+use std::ops::{Bound, ControlFlow};
 
 use orrery_model::charge::QueryCost;
 use orrery_model::ids::DocId;
@@ -11,10 +11,11 @@ use orrery_model::index::{COMPOSITE_STRING_LIMIT, Composite, PathHash, STRING_LI
 use orrery_model::ordered::{self, Decoded, Tag};
 use orrery_model::value::Value;
 use orrery_sql::filter::{Composable, IndexFilter, IndexStep, IndexTest, Served, TextScan, steps};
-use orrery_storage::{Reader, Scan};
+use orrery_storage::{PartId, Reader, Scan};
 
 use super::docid_stream::{self, DocIdStream};
 use super::docids::DocIds;
+use super::lists::ListCache;
 use crate::container::ContainerState;
 use crate::error::Error;
 use crate::layout::term;
@@ -30,6 +31,10 @@ const MOST_SPANS: usize = 64;
 pub struct Seeker<'a> {
     /// The snapshot.
     pub reader: &'a dyn Reader,
+    /// Whose snapshot it is.
+    pub part: PartId,
+    /// Lists that were made before.
+    pub lists: &'a ListCache,
     /// The container, which says what is indexed.
     pub state: &'a ContainerState,
     /// Entries that a look-up may list; beyond that a scan of the items is cheaper.
@@ -133,22 +138,7 @@ impl Seeker<'_> {
             }
             _ => DocIdStream::Span(docid_stream::Span::new(prefix)),
         };
-        let is_answered = |branch: &&IndexFilter| {
-            let IndexFilter::Path(path, test) = branch else {
-                return false;
-            };
-            let at = composite
-                .paths
-                .iter()
-                .position(|own| own.path.steps() == steps(path));
-            match (at, test) {
-                (Some(at), IndexTest::Equal(value)) => served.values.get(at) == Some(value),
-                (Some(at), test) => {
-                    at == served.values.len() && served.range.as_ref() == Some(test)
-                }
-                (None, _) => false,
-            }
-        };
+        let is_answered = |branch: &&IndexFilter| served.answers(composite, branch);
         let answered = branches.iter().filter(is_answered).collect();
         Ok(Some((stream, answered)))
     }
@@ -199,16 +189,12 @@ impl Seeker<'_> {
 
     /// How many entries lie in a range.
     pub fn entries(&mut self, range: KeyRange) -> Result<u64, Error> {
-        let mut scan = Scan::range(range.from, range.to).max_rows(CHUNK);
         let mut count = 0;
-        loop {
-            let page = self.reader.scan(&scan)?;
-            count += page.rows.len() as u64;
-            match page.resume {
-                Some(key) => scan.resume = Some(key.to_vec()),
-                None => break,
-            }
-        }
+        self.reader
+            .keys(&Scan::range(range.from, range.to), &mut |_| {
+                count += 1;
+                ControlFlow::Continue(())
+            })?;
         self.cost.entries_scanned += count;
         Ok(count)
     }
@@ -235,6 +221,15 @@ impl Seeker<'_> {
                 self.cost.seeks += values.len() as u64;
                 Ok(Some(DocIdStream::any(values.iter().map(span).collect())))
             }
+            IndexTest::Range(..) | IndexTest::StartsWith(_) => {
+                let mut ranges = ranges(&prefix, test);
+                let range = ranges.pop().filter(|_| ranges.is_empty());
+                let found = match range {
+                    Some(range) => self.range(range, test, prefix.len())?,
+                    None => return Ok(None),
+                };
+                Ok(found.map(DocIdStream::List))
+            }
             _ => {
                 let mut found = Vec::new();
                 for range in ranges(&prefix, test) {
@@ -246,6 +241,26 @@ impl Seeker<'_> {
                 Ok(Some(DocIdStream::List(DocIds::new(found))))
             }
         }
+    }
+
+    /// The items of a range of entries that all pass the test; `None` when there are too many.
+    fn range(
+        &mut self,
+        range: KeyRange,
+        test: &IndexTest,
+        value_at: usize,
+    ) -> Result<Option<DocIds>, Error> {
+        self.cost.seeks += 1;
+        if let Some(known) = self.lists.get(self.part, self.reader, &range)? {
+            return Ok((known.len() <= self.most_entries).then_some(known));
+        }
+        let mut found = Vec::new();
+        if !self.collect(range.clone(), test, value_at, &mut found)? {
+            return Ok(None);
+        }
+        let found = DocIds::new(found);
+        self.lists.put(self.part, self.reader, &range, &found)?;
+        Ok(Some(found))
     }
 
     /// Adds the items of a range of entries; false when there are too many.
@@ -260,27 +275,31 @@ impl Seeker<'_> {
             IndexTest::Scan(text) => Some(text),
             _ => None,
         };
-        let mut scan = Scan::range(range.from, range.to).max_rows(CHUNK);
-        loop {
-            let page = self.reader.scan(&scan)?;
-            for row in &page.rows {
-                let (_, docid) = term::parts(&row.key).ok_or(Error::Damaged("index term"))?;
-                let value = row.key.get(value_at..).unwrap_or_default();
-                if text.is_none_or(|text| may_match(text, value)) {
-                    found.push(docid);
-                }
+        let (mut entries, mut is_sound) = (0, true);
+        let most = self.most_entries;
+        let scan = Scan::range(range.from, range.to);
+        self.reader.keys(&scan, &mut |key| {
+            let Some((_, docid)) = term::parts(key) else {
+                is_sound = false;
+                return ControlFlow::Break(());
+            };
+            entries += 1;
+            let value = key.get(value_at..).unwrap_or_default();
+            if text.is_none_or(|text| may_match(text, value)) {
+                found.push(docid);
             }
-            if text.is_some() {
-                self.cost.entries_scanned += page.rows.len() as u64;
+            if found.len() > most {
+                return ControlFlow::Break(());
             }
-            if found.len() > self.most_entries {
-                return Ok(false);
-            }
-            match page.resume {
-                Some(key) => scan.resume = Some(key.to_vec()),
-                None => return Ok(true),
-            }
+            ControlFlow::Continue(())
+        })?;
+        if !is_sound {
+            return Err(Error::Damaged("index term"));
         }
+        if text.is_some() {
+            self.cost.entries_scanned += entries;
+        }
+        Ok(found.len() <= most)
     }
 }
 

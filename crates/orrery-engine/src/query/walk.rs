@@ -19,7 +19,7 @@ use orrery_storage::{Direction, Row, Scan};
 use super::docids::DocIds;
 use super::page::PageRun;
 use super::seek::KeyRange;
-use super::source::{Fetched, fetch};
+use super::source::{Fetched, Waiting, fetch_each};
 use crate::error::Error;
 use crate::layout::entries::Counters;
 use crate::layout::term;
@@ -27,8 +27,6 @@ use crate::partition::PartitionSnapshot;
 
 /// Entries that one read of a run brings.
 const RUN_CHUNK: usize = 1_024;
-/// Items of a run that are in memory at a time, to learn their sort values.
-const ITEM_CHUNK: usize = 128;
 /// Bytes of the sort values of one run.
 const RUN_BYTES: usize = 64 << 20;
 
@@ -228,6 +226,8 @@ pub struct Walk {
     inner: Option<Scan>,
     /// A run that was put in order.
     sorted: VecDeque<DocId>,
+    /// What comes before all that.
+    waiting: Waiting,
 }
 
 /// What a walk reads from.
@@ -253,6 +253,7 @@ impl Walk {
             scan: Some(scan),
             inner: None,
             sorted: VecDeque::new(),
+            waiting: Waiting::default(),
             way,
         };
         match start {
@@ -329,11 +330,14 @@ impl Walk {
     /// The next items, about `chunk` of them; empty at the end.
     pub fn next(&mut self, ground: Ground<'_>, chunk: usize) -> Result<Vec<Fetched>, Error> {
         loop {
-            let Some(docids) = self.next_docids(ground, chunk)? else {
-                return Ok(Vec::new());
-            };
+            if self.waiting.is_empty() {
+                match self.next_docids(ground, chunk)? {
+                    Some(docids) => self.waiting = Waiting::new(docids),
+                    None => return Ok(Vec::new()),
+                }
+            }
             // An item may be gone that a list still names.
-            let fetched = fetch(ground.snapshot, &docids)?;
+            let fetched = self.waiting.fetch(ground.snapshot)?;
             if !fetched.is_empty() {
                 return Ok(fetched);
             }
@@ -506,16 +510,14 @@ impl Walk {
         loop {
             let page = ground.snapshot.reader().scan(&scan)?;
             let docids: Vec<DocId> = page.rows.iter().map(docid_of).collect::<Result<_, _>>()?;
-            for docids in docids.chunks(ITEM_CHUNK) {
-                for fetched in fetch(ground.snapshot, docids)? {
-                    let doc = fetched.docid.0;
-                    let text = fetched.item.json();
-                    let system = None;
-                    let keys = program.sort_values(Item { doc, text, system });
-                    bytes += 64 + keys.iter().map(weight).sum::<usize>();
-                    items.push((keys, doc));
-                }
-            }
+            fetch_each(ground.snapshot, docids, |fetched| {
+                let doc = fetched.docid.0;
+                let text = fetched.item.json();
+                let system = None;
+                let keys = program.sort_values(Item { doc, text, system });
+                bytes += 64 + keys.iter().map(weight).sum::<usize>();
+                items.push((keys, doc));
+            })?;
             if bytes > RUN_BYTES {
                 return Err(Error::bad_request(
                     "The query needs more memory than is allowed for one request.",

@@ -102,6 +102,7 @@ impl World {
         let tuning = QueryTuning {
             sort_at_most: 0,
             sort_per_root: 0,
+            alone_at_most: 40,
         };
         let store = Arc::new(MemoryStore::new());
         Self::build(store, definition, ranges, Limits::default(), tuning)

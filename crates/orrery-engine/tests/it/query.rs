@@ -2,6 +2,7 @@
 
 pub mod asking;
 mod differential;
+mod long;
 mod making;
 mod policy;
 mod tokens;

@@ -336,7 +336,13 @@ pub fn any(dice: &TestEntropy) -> String {
                 ("c.a, c.n, SUM(c.n) AS s", "c.a, c.n"),
                 ("VALUE COUNT(1)", "c.o.x"),
                 ("c.s, AVG(c.n) AS m, MAX(c.a) AS x", "c.s"),
-            ][dice.below(4) as usize];
+                (
+                    "c.a, COUNT(1) AS k, MAX(c.n) AS hi, MIN(c.n) AS lo, COUNT(c.n) AS d",
+                    "c.a",
+                ),
+                ("c.n, COUNT(1) AS k, MIN(c.s) AS lo, MAX(c.s) AS hi", "c.n"),
+                ("c.s, c.a, MAX(c.n) AS hi, COUNT(1) AS k", "c.a, c.s"),
+            ][dice.below(7) as usize];
             let text = filtered(dice, &format!("SELECT {what}"));
             match dice.below(3) {
                 0 => format!("{text} GROUP BY {keys} ORDER BY {keys}"),

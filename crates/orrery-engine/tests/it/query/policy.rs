@@ -109,6 +109,7 @@ fn writes_and_queries_during_a_rebuild() {
         tuning: QueryTuning {
             sort_at_most: 0,
             sort_per_root: 0,
+            alone_at_most: 40,
         },
         ..EngineConfig::default()
     };
