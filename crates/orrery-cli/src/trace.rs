@@ -133,7 +133,7 @@ impl TraceFile {
     fn hand_over(&self, record: &Record<'_>, line: &[u8]) {
         let container = record.container;
         let numbers = (container.database(), container.number());
-        let map_version = container.ranges().version();
+        let map_version = container.map_version();
         let provision = container.throughput().provision();
         let mut waiting = self.shared.waiting();
         if waiting.lines.len() > MOST_WAITING {
@@ -145,7 +145,7 @@ impl TraceFile {
             |shown: &Shown| shown.map_version == map_version && shown.provision == provision;
         if !waiting.containers.get(&numbers).is_some_and(is_shown) {
             let mut text = Vec::new();
-            self.lines.container(container, &mut text);
+            Lines::container(container, &mut text);
             waiting.lines.extend_from_slice(&text);
             let shown = Shown {
                 map_version,

@@ -97,6 +97,12 @@ impl Container {
             .clone()
     }
 
+    /// Counts up with each change of the partitions.
+    pub fn map_version(&self) -> u64 {
+        let ranges = self.ranges.read().unwrap_or_else(PoisonError::into_inner);
+        ranges.version()
+    }
+
     pub(crate) fn set_ranges(&self, ranges: RangeMap) {
         self.throughput.set_partitions(ranges.partitions().len());
         *self.ranges.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ranges);

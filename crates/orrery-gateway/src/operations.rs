@@ -17,6 +17,7 @@ use bytes::Bytes;
 use http::StatusCode;
 use orrery_engine::write::{WriteOutcome, WriteRequest};
 use orrery_engine::{Answer, Container, Engine, Error, Failure};
+use orrery_model::partition_key::PartitionKey;
 use orrery_model::resource_path::{ResourceKind, ResourcePath};
 use tokio::sync::oneshot;
 
@@ -42,6 +43,8 @@ pub(crate) struct ContainerCall<'a> {
     container: Arc<Container>,
     path: ResourcePath,
     headers: RequestHeaders<'a>,
+    /// The key of the header, once it was read.
+    key: OnceLock<Option<PartitionKey>>,
     body: &'a Bytes,
     /// The parts of a batch, for the trace, where there is one.
     parts: OnceLock<Vec<Part>>,
@@ -98,6 +101,7 @@ async fn in_container(
         container,
         path,
         headers: exchange.headers,
+        key: OnceLock::new(),
         body: &exchange.call.body,
         parts: OnceLock::new(),
         is_traced: recorder.is_some(),
@@ -146,6 +150,15 @@ impl ContainerCall<'_> {
             | Operation::Patch
             | Operation::Delete => items::write(self, operation).await,
         }
+    }
+
+    /// The partition key of the header. Operation and trace need it, so it is read once.
+    fn partition_key(&self) -> Result<Option<&PartitionKey>, GatewayError> {
+        if let Some(known) = self.key.get() {
+            return Ok(known.as_ref());
+        }
+        let key = self.headers.partition_key()?;
+        Ok(self.key.get_or_init(|| key).as_ref())
     }
 
     /// The client may name the container that it thinks of (protocol: section 1.3).

@@ -250,6 +250,10 @@ impl<'p> Iterator for Segments<'p> {
 impl ResourcePath {
     /// Classifies a raw path (without its query): splits, drops empty segments, decodes.
     pub fn parse(raw: &str) -> Result<Self, ResourcePathError> {
+        // One look for all segments: most paths have nothing to decode.
+        if !raw.contains('%') {
+            return Self::from_link(raw);
+        }
         Self::from_segments(Segments(raw).map(percent_decode), raw.len())
     }
 

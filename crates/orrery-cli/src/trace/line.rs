@@ -26,13 +26,18 @@ fn number(value: u64, line: &mut Vec<u8>) {
     json::write_number(value, line);
 }
 
-/// Appends a charge.
+/// Appends a charge, with at most two decimals.
 fn charge(charge: Charge, line: &mut Vec<u8>) {
-    match charge.hundredths() {
-        Some(hundredths) if hundredths % 100 == 0 => number(hundredths / 100, line),
-        _ => {
-            let _ = write!(line, "{charge}");
-        }
+    let Some(hundredths) = charge.hundredths() else {
+        let _ = write!(line, "{charge}");
+        return;
+    };
+    number(hundredths / 100, line);
+    let digit = |value: u64| b'0' + (value % 10) as u8;
+    match (digit(hundredths / 10), digit(hundredths)) {
+        (b'0', b'0') => {}
+        (tenths, b'0') => line.extend_from_slice(&[b'.', tenths]),
+        (tenths, rest) => line.extend_from_slice(&[b'.', tenths, rest]),
     }
 }
 
@@ -51,7 +56,7 @@ impl Lines {
     }
 
     /// A container: its key paths, rate and ranges.
-    pub fn container(&self, container: &Container, line: &mut Vec<u8>) {
+    pub fn container(container: &Container, line: &mut Vec<u8>) {
         let state = container.state();
         let map = container.ranges();
         let provision = container.throughput().provision();
@@ -228,6 +233,20 @@ impl Lines {
                 json::write_string(&hasher.hash(text.as_bytes()), line);
             }
             _ => json::write(value, line),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn charges_look_as_in_answers() {
+        for units in [0.0, 1.0, 1.04, 2.5, 10.1, 1234.567, 1e300, -1.0] {
+            let mut line = Vec::new();
+            charge(Charge(units), &mut line);
+            assert_eq!(line, Charge(units).to_string().as_bytes());
         }
     }
 }

@@ -42,11 +42,14 @@ struct Entry {
 /// The sketch.
 #[derive(Debug, Default)]
 pub struct HeavyKeys {
-    /// Hashes of the entries' keys, apart so that a search runs over one cache line after another.
-    hashes: Vec<u64>,
+    /// Hashes of the entries' keys, apart so that a search looks at many at once.
+    hashes: Vec<u32>,
     /// What the entries took, in hundredths, apart for the same reason.
     weights: Vec<u64>,
     entries: Vec<Entry>,
+    /// No entry is lighter than this; those as light are looked for from `next` on.
+    least: u64,
+    next: usize,
     total: u64,
     halved: u64,
 }
@@ -103,6 +106,7 @@ impl HeavyKeys {
         let by = u32::try_from(halvings).unwrap_or(u32::MAX);
         let halve = |count: &mut u64| *count = count.checked_shr(by).unwrap_or(0);
         halve(&mut self.total);
+        halve(&mut self.least);
         self.weights.iter_mut().for_each(halve);
         for entry in &mut self.entries {
             halve(&mut entry.error);
@@ -114,10 +118,7 @@ impl HeavyKeys {
     /// Where the key's entry is. A new key takes the place of the lightest and inherits its weight.
     fn place(&mut self, key: &[u8]) -> usize {
         let hash = hash(key);
-        let mut hashes = self.hashes.iter();
-        if let Some(at) = hashes.position(|&known| known == hash)
-            && let Some(at) = self.known(at, hash, key)
-        {
+        if let Some(at) = self.known(hash, key) {
             return at;
         }
         if self.entries.len() < KEPT {
@@ -131,32 +132,54 @@ impl HeavyKeys {
             });
             return self.entries.len() - 1;
         }
-        let lightest = self.weights.iter().min().copied().unwrap_or(0);
-        let mut weights = self.weights.iter();
-        let at = weights
-            .position(|&weight| weight == lightest)
-            .unwrap_or_default();
+        let at = self.lightest();
         self.hashes[at] = hash;
         let entry = &mut self.entries[at];
         entry.key.clear();
         entry.key.extend_from_slice(key);
-        entry.error = lightest;
+        entry.error = self.weights[at];
         entry.requests = 0;
         entry.refused = 0;
         at
     }
 
-    /// The entry of this key, at the first entry of its hash or behind.
-    fn known(&self, first: usize, hash: u64, key: &[u8]) -> Option<usize> {
-        (first..self.entries.len())
+    /// The entry of this key.
+    fn known(&self, hash: u32, key: &[u8]) -> Option<usize> {
+        /// Compared without a branch, so in a few instructions.
+        const TOGETHER: usize = 16;
+        let has_hash = |hashes: &&[u32]| {
+            let hashes = hashes.iter().copied();
+            hashes.fold(false, |found, one| found | (one == hash))
+        };
+        let chunks = self.hashes.chunks(TOGETHER).enumerate();
+        chunks
+            .filter(|(_, hashes)| has_hash(hashes))
+            .flat_map(|(chunk, hashes)| {
+                let first = chunk * TOGETHER;
+                first..first + hashes.len()
+            })
             .find(|&at| self.hashes[at] == hash && self.entries[at].key == key)
+    }
+
+    /// One of the lightest entries. They are used up in turn before a new least weight is looked
+    /// for: among keys that come once each, the next one is the one behind the last.
+    fn lightest(&mut self) -> usize {
+        let light = |weights: &[u64], least| weights.iter().position(|&weight| weight <= least);
+        let behind = light(&self.weights[self.next..], self.least).map(|at| self.next + at);
+        let found = behind.or_else(|| light(&self.weights, self.least));
+        let at = found.unwrap_or_else(|| {
+            self.least = self.weights.iter().min().copied().unwrap_or(0);
+            light(&self.weights, self.least).unwrap_or(0)
+        });
+        self.next = (at + 1) % self.weights.len().max(1);
+        at
     }
 }
 
-fn hash(key: &[u8]) -> u64 {
+fn hash(key: &[u8]) -> u32 {
     let mut hasher = FxHasher::default();
     hasher.write(key);
-    hasher.finish()
+    hasher.finish() as u32
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use crate::respond::{Reply, names};
 /// Reads one item.
 pub(super) fn read(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
     let headers = call.headers;
-    let key = headers.partition_key()?.ok_or(Error::PartitionKeyMissing)?;
+    let key = call.partition_key()?.ok_or(Error::PartitionKeyMissing)?;
     let item = item_ref(call)?;
     let options = ReadOptions {
         if_none_match: headers
@@ -27,7 +27,7 @@ pub(super) fn read(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
     };
     let Answer { value, meta } = call
         .engine
-        .read_item(&call.container, &key, &item, &options)?;
+        .read_item(&call.container, key, &item, &options)?;
     Ok(match value {
         ReadOutcome::Item(body) => with_item(StatusCode::OK, body),
         ReadOutcome::NotModified(etag) => {

@@ -1,5 +1,6 @@
 //! From a request to items and its answer to a record of the trace.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use orrery_engine::write::{BatchKind, BatchOperation, BatchOutcome};
@@ -62,7 +63,7 @@ pub(super) fn hand_over(
         },
         container: &call.container,
         range: meta.range,
-        key: key.as_ref(),
+        key: key.as_deref(),
         id: call.path.id().filter(|_| !call.path.is_feed()),
         query: query.as_ref().map(|query| Query {
             text: &query.text,
@@ -87,12 +88,14 @@ fn text<'h>(headers: RequestHeaders<'h>, name: &http::HeaderName) -> Option<&'h 
 }
 
 /// The key of the header, or else of the item in the body.
-fn key(call: &ContainerCall<'_>, operation: Operation) -> Option<PartitionKey> {
-    if let Ok(Some(key)) = call.headers.partition_key() {
-        return Some(key);
+fn key<'c>(call: &'c ContainerCall<'_>, operation: Operation) -> Option<Cow<'c, PartitionKey>> {
+    if let Ok(Some(key)) = call.partition_key() {
+        return Some(Cow::Borrowed(key));
     }
     match operation {
-        Operation::Create | Operation::Upsert | Operation::Replace => key_of_body(call, call.body),
+        Operation::Create | Operation::Upsert | Operation::Replace => {
+            key_of_body(call, call.body).map(Cow::Owned)
+        }
         _ => None,
     }
 }
