@@ -33,6 +33,8 @@ pub struct Case {
     pub charge: Option<f64>,
     /// SDKs whose own merge cannot run it over several ranges, and why.
     pub not_merged_by: Vec<(String, String)>,
+    /// SDKs that ask for no plan where there is one range, and so are not refused there; and why.
+    pub unplanned: Vec<(String, String)>,
     /// SDKs that cannot run it at all, and why.
     pub without: Vec<(String, String)>,
     /// How the rows are compared.
@@ -146,6 +148,10 @@ impl Case {
             _ if word.starts_with("not ") => {
                 let sdk = word["not ".len()..].to_owned();
                 self.not_merged_by.push((sdk, value.to_owned()));
+            }
+            _ if word.starts_with("unplanned ") => {
+                let sdk = word["unplanned ".len()..].to_owned();
+                self.unplanned.push((sdk, value.to_owned()));
             }
             _ if word.starts_with("without ") => {
                 let sdk = word["without ".len()..].to_owned();

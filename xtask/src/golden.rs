@@ -118,6 +118,7 @@ fn case(case: &Case) -> Result<Value> {
         "parameters": parameters.collect::<Result<Vec<_>>>()?,
         "key": case.key.as_ref().map(parse).transpose()?,
         "notMergedBy": sdks(&case.not_merged_by),
+        "unplanned": sdks(&case.unplanned),
         "without": sdks(&case.without),
         "order": order,
         "count": count,

@@ -140,7 +140,8 @@ def main():
                 containers[place] = fill(database, script, ranges)
             for case in script["cases"]:
                 is_merged = ranges > 1 and case["key"] is None
-                if "python" in case["without"] or is_merged and "python" in case["notMergedBy"]:
+                skips = case["notMergedBy"] if is_merged else case["unplanned"]
+                if "python" in case["without"] + skips:
                     skipped += 1
                     continue
                 walks.append((script["name"], Walk(containers[place], case, size)))
