@@ -25,7 +25,8 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::partition::{Partition, StoredItem};
 
-/// Rows of a page when the client leaves it to us.
+/// Rows of a page when the client leaves it to us. Groups are not counted then: each page of them
+/// reads everything.
 const DEFAULT_ROWS: usize = 1_000;
 /// Bytes of a page's answer around its rows.
 const ENVELOPE: usize = 256;
@@ -235,10 +236,15 @@ impl PageRun<'_> {
     }
 
     fn limits(&self) -> PageLimits {
+        let default_rows = if self.prepared.program.is_grouped() {
+            usize::MAX
+        } else {
+            DEFAULT_ROWS
+        };
         PageLimits {
             rows: self
                 .most_rows
-                .map_or(DEFAULT_ROWS, |rows| (rows as usize).max(1)),
+                .map_or(default_rows, |rows| (rows as usize).max(1)),
             bytes: self.engine.limits().response_bytes.saturating_sub(ENVELOPE),
             memory: self.engine.limits().query_memory,
             ..PageLimits::default()

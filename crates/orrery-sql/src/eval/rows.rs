@@ -166,7 +166,7 @@ fn group_values<'e>(
         gather(groups.memory() - before);
         ControlFlow::Continue(())
     })?;
-    for group in groups.finish(grouping) {
+    for (_, group) in groups.finish(grouping) {
         run.spend(1);
         if run.exhausted() {
             return ControlFlow::Break(());

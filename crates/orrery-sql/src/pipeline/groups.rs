@@ -1,10 +1,11 @@
-//! GROUP BY: rows gather under their keys, in order of first appearance.
+//! GROUP BY: rows gather under their keys.
 
 use super::accumulator::{Accumulator, size};
 use super::{Folded, FoldedGroup};
 use crate::eval::{Frame, Run, eval};
 use crate::program::node::Grouping;
 use orrery_model::distinct_hash;
+use orrery_model::murmur::murmur3_x64_128;
 use orrery_model::value::Value;
 use rustc_hash::FxHashMap;
 
@@ -119,14 +120,18 @@ impl Groups {
         self.memory
     }
 
-    /// Each group as the binding that the projection reads: keys, then results.
-    pub(crate) fn finish(self, grouping: &Grouping) -> impl Iterator<Item = Value<'static>> {
+    /// Each group as the binding that the projection reads (keys, then results), with a number
+    /// that follows from its keys.
+    pub(crate) fn finish(self, grouping: &Grouping) -> impl Iterator<Item = (u64, Value<'static>)> {
         let width = grouping.keys.len() + grouping.aggregates.len();
         self.list.into_iter().map(move |group| {
+            let hashes = group.keys.iter().map(distinct_hash::hash);
+            let hashes: Vec<u8> = hashes.flat_map(u128::to_be_bytes).collect();
+            let (number, _) = murmur3_x64_128(&hashes, (0, 0));
             let mut values = Vec::with_capacity(width);
             values.extend(group.keys);
             values.extend(group.accumulators.into_iter().map(Accumulator::finish));
-            Value::Array(values)
+            (number, Value::Array(values))
         })
     }
 }

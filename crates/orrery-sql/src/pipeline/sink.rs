@@ -2,6 +2,7 @@
 
 mod grouped;
 mod sorted;
+mod walked;
 
 use super::groups::Groups;
 use super::place::SortPlace;
@@ -18,6 +19,7 @@ use orrery_model::distinct_hash;
 use orrery_model::value::Value;
 use rustc_hash::FxHashSet;
 use std::ops::ControlFlow;
+use walked::Walked;
 
 /// What a set of hashes takes for each of them.
 const BYTES_OF_HASH: usize = 32;
@@ -53,6 +55,11 @@ pub(super) struct Sink<'p> {
     near: Sorter<'p>,
     /// DISTINCT rows that came before the start.
     before: FxHashSet<u128>,
+    /// Such rows in order of which it is not known yet whether they come before it.
+    held: Vec<Walked>,
+    held_bytes: usize,
+    /// The document at hand, and how many rows of it there were.
+    number: (u64, u64),
     /// Rows of an earlier page that a restarted run passes over.
     skip_rows: u64,
     resume: Option<ResumeFilter>,
@@ -91,10 +98,9 @@ impl<'p> Sink<'p> {
             offset: program.offset(),
             ..State::default()
         };
-        // Rows that stand for themselves are gone on with behind the last one; what was counted
-        // shifts when items change between two pages.
-        let has_place =
-            !grouped && program.ranking.is_none() && (sorts || program.order.is_empty());
+        // Rows that have a place are gone on with behind the last one; what was counted shifts when
+        // items change between two pages.
+        let has_place = program.ranking.is_none();
         let mut start = None;
         let (state, skip_inside, skip_rows) = match state {
             Some(mut state) if restarts => {
@@ -143,6 +149,9 @@ impl<'p> Sink<'p> {
             start,
             near: Sorter::new(&program.order, u64::MAX, limits.memory),
             before: FxHashSet::default(),
+            held: Vec::new(),
+            held_bytes: 0,
+            number: (0, 0),
             skip_rows,
             resume,
             distinct: (program.select.distinct || program.distinct_source).then(FxHashSet::default),
@@ -259,7 +268,7 @@ impl<'p> Sink<'p> {
     /// Bytes that wait for further items.
     fn waiting(&self) -> usize {
         let stage = match &self.stage {
-            Stage::Stream => 0,
+            Stage::Stream => self.held_bytes,
             Stage::Sort(sorter) => sorter.held() + self.near.held(),
             Stage::Group(_, groups) => groups.memory(),
             Stage::Rank(ranking) => ranking.memory(),
@@ -350,6 +359,9 @@ impl<'p> Sink<'p> {
     where
         'p: 'e,
     {
+        if self.restarts && !self.program.order.is_empty() {
+            return self.walk_row(frame, run);
+        }
         if self.page_full() {
             self.stopped_inside = true;
             return ControlFlow::Break(());
@@ -396,9 +408,6 @@ impl<'p> Sink<'p> {
     /// Passes on a row of DISTINCT that none before it equals, unless an earlier page did. The
     /// items up to that page's end only tell what is no longer new.
     fn deliver_distinct(&mut self, row: Vec<u8>) -> ControlFlow<()> {
-        if !self.program.order.is_empty() {
-            return self.deliver(row);
-        }
         let rows = match &self.state.place {
             Some(place) if place.doc() == self.doc => place.rows().saturating_add(1),
             _ => 1,
@@ -484,7 +493,12 @@ impl<'p> Sink<'p> {
             return Ok(Flow::Done);
         }
         match std::mem::replace(&mut self.stage, Stage::Stream) {
-            Stage::Stream => Ok(Flow::Done),
+            Stage::Stream => {
+                self.stopped_inside = false;
+                let _ = self.pass_held();
+                let is_done = !self.stopped_inside || self.limit_reached();
+                Ok(if is_done { Flow::Done } else { Flow::PageFull })
+            }
             Stage::Sort(sorter) => Ok(self.finish_sorted(sorter)),
             Stage::Rank(ranking) => Ok(self.deliver_all(ranking.finish().into_iter())),
             Stage::Group(grouping, groups) => self.finish_groups(grouping, groups, run),
