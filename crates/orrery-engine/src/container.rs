@@ -5,7 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use orrery_model::container::ContainerSpec;
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::PartitionKeyRangeId;
-use orrery_model::index::{Composite, Coverage};
+use orrery_model::index::{Composite, Coverage, Shapes};
 use orrery_model::partition_key::PartitionKeyDefinition;
 use orrery_model::path::{ItemPath, Step};
 use orrery_model::rid::ResourceId;
@@ -227,6 +227,19 @@ impl ContainerState {
             plans.all(|plan| plan.tree().composites().contains(composite))
         };
         self.index.tree().composites().iter().filter(everywhere)
+    }
+
+    /// The spatial index of a path's shapes that a query may rely on.
+    pub fn shapes(&self, path: &[Step]) -> Option<&Shapes> {
+        let shapes = self.index.tree().shapes(path)?;
+        let mut plans = self.retired.iter();
+        plans
+            .all(|plan| {
+                plan.tree()
+                    .shapes(path)
+                    .is_some_and(|own| own.is_like(shapes))
+            })
+            .then_some(shapes)
     }
 
     /// Whether the all-versions change feed is kept.

@@ -17,6 +17,7 @@ mod index_only;
 mod lists;
 mod metrics;
 mod missing;
+mod near;
 mod page;
 mod position;
 mod prepare;
@@ -199,8 +200,12 @@ impl Engine {
             let next = || Some(QueryPosition::start_of(waiting.next()?.range().clone()));
             ahead.extend(merged.or_else(next));
         }
+        let named = match target {
+            Target::Key(key) => Some(key),
+            _ => None,
+        };
         done.value.explanation = options.explain.then(|| Explanation {
-            index: prepared.index_metrics(&state),
+            index: prepared.index_metrics(&state, named),
             advice: prepared.advice(),
         });
         if !ahead.is_empty() {

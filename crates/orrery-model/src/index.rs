@@ -6,10 +6,15 @@
 //! and in order of value. Arrays and objects under included paths have an entry of their own,
 //! one tag without their content: it finds items where the path is defined. Entries over-select
 //! only: path hashes may collide and long strings are cut, so readers check what they load.
+//!
+//! Where the policy has a spatial index, a shape has an entry for each of a few cells that cover it:
+//! the hash of [`Shapes::hash`] and the cell.
 
+mod shapes;
 mod terms;
 mod tree;
 
+pub use shapes::Shapes;
 pub use terms::{Difference, Terms};
 pub use tree::{Composite, Coverage, IndexTree};
 
@@ -32,6 +37,7 @@ impl PathHash {
 
     const PROPERTY: u64 = 1;
     const ELEMENT: u64 = 2;
+    const SHAPES: u64 = 3;
 
     /// The hash of a member of the value at this path.
     pub fn property(self, name: &str) -> Self {
@@ -41,6 +47,12 @@ impl PathHash {
     /// The hash of the elements of the array at this path.
     pub fn element(self) -> Self {
         Self(murmur3_x64_128(&[], (self.0, Self::ELEMENT)).0)
+    }
+
+    /// At the front of the entries of shapes at this path; `definition` tells apart what is
+    /// indexed in different ways.
+    fn shapes(self, definition: &[u8]) -> Self {
+        Self(murmur3_x64_128(definition, (self.0, Self::SHAPES)).0)
     }
 
     /// The hash of a path.

@@ -3,12 +3,13 @@
 //!
 //! Where to start: [`value`] and [`json`] for items, [`partition_key`] and [`epk`] for placement,
 //! [`resource_path`] and [`rid`] for addressing, [`container`] for what a container promises,
-//! [`charge`] and [`limits`] for what an operation costs and where it ends.
+//! [`index`] and [`geo`] for what finds items, [`charge`] and [`limits`] for what an operation costs and where it ends.
 
 pub mod charge;
 pub mod container;
 pub mod distinct_hash;
 pub mod epk;
+pub mod geo;
 pub mod ids;
 pub mod index;
 pub mod json;

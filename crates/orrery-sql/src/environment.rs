@@ -1,6 +1,7 @@
 //! What a query needs besides its text: parameters and everything ambient, all handed in.
 
 use crate::ast::Query;
+use orrery_model::container::GeospatialType;
 use orrery_model::value::Value;
 use std::collections::HashMap;
 
@@ -40,16 +41,6 @@ pub struct Computed {
     pub name: String,
     /// `SELECT VALUE e FROM alias`.
     pub query: Query,
-}
-
-/// How coordinates are read (query-language: section 8.7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Surface {
-    /// WGS-84 ellipsoid, metres.
-    #[default]
-    Geography,
-    /// Plane, units of the coordinates.
-    Geometry,
 }
 
 /// The distance functions of vector search.
@@ -102,7 +93,7 @@ pub struct Environment {
     /// Computed properties of the container.
     pub computed: Vec<Computed>,
     /// How spatial functions measure.
-    pub surface: Surface,
+    pub surface: GeospatialType,
     /// The vector policy.
     pub vectors: Vec<VectorPath>,
 }

@@ -47,6 +47,17 @@ pub enum IndexTest {
     Scan(TextScan),
     /// The path exists, with a value of any type.
     Defined,
+    /// A shape that is near another: a look-up in a spatial index.
+    Near(Box<Near>),
+}
+
+/// What a shape is near to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Near {
+    /// The other shape, as GeoJSON; it need not be valid.
+    pub shape: Value<'static>,
+    /// How far away the nearest point may be; at 0 the two share a point.
+    pub distance: f64,
 }
 
 /// Tests that need every string of a path.

@@ -2,7 +2,7 @@
 //! (`x-ms-cosmos-index-utilization`, protocol: section 3.3).
 
 use crate::errors::write_string;
-use crate::filter::{Composable, IndexStep, steps};
+use crate::filter::{Composable, IndexStep, IndexTest, steps};
 use crate::program::Program;
 use orrery_model::index::Composite;
 use orrery_model::path::{ItemPath, Step};
@@ -32,6 +32,8 @@ pub struct Offered<'o> {
     pub includes: &'o dyn Fn(&[Step]) -> bool,
     /// The composite indexes.
     pub composites: Vec<&'o Composite>,
+    /// The path in the policy of the spatial index of a path's shapes.
+    pub shapes: &'o dyn Fn(&[Step]) -> Option<String>,
 }
 
 fn spec(path: &[Step], descending: bool) -> String {
@@ -45,8 +47,13 @@ impl IndexMetrics {
         let mut metrics = Self::default();
         let uses = program.path_uses();
         let order = program.order_keys().unwrap_or_default();
-        let paths = uses.iter().map(|one| &one.path);
-        for path in paths.chain(order.iter().map(|(path, _)| path)) {
+        for one in &uses {
+            match one.test {
+                IndexTest::Near(_) => metrics.add_shapes(&one.path, offered),
+                _ => metrics.add_single(&one.path, offered),
+            }
+        }
+        for (path, _) in order {
             metrics.add_single(path, offered);
         }
         let composable = Composable::new(program.filter(), order);
@@ -68,13 +75,37 @@ impl IndexMetrics {
         metrics
     }
 
+    /// Adds a path of the partition key that the request names. The service counts it as an
+    /// equality (Python SDK 4.17.1: the tests `populate_index_metrics`).
+    pub fn add_key(&mut self, path: &[Step], offered: &Offered<'_>) {
+        self.add_scalar(path, offered);
+    }
+
     fn add_single(&mut self, path: &[IndexStep], offered: &Offered<'_>) {
-        let steps = steps(path);
-        let text = format!("{}/?", ItemPath::of_steps(&steps));
-        let place = if (offered.includes)(&steps) {
+        self.add_scalar(&steps(path), offered);
+    }
+
+    fn add_scalar(&mut self, steps: &[Step], offered: &Offered<'_>) {
+        let text = format!("{}/?", ItemPath::of_steps(steps));
+        let place = if (offered.includes)(steps) {
             &mut self.utilized
         } else {
             &mut self.potential
+        };
+        if !place.single.contains(&text) {
+            place.single.push(text);
+        }
+    }
+
+    /// The form has no list for spatial indexes: they stand by their own paths among the others.
+    fn add_shapes(&mut self, path: &[IndexStep], offered: &Offered<'_>) {
+        let steps = steps(path);
+        let (place, text) = match (offered.shapes)(&steps) {
+            Some(text) => (&mut self.utilized, text),
+            None => (
+                &mut self.potential,
+                format!("{}/*", ItemPath::of_steps(&steps)),
+            ),
         };
         if !place.single.contains(&text) {
             place.single.push(text);
@@ -163,13 +194,15 @@ mod tests {
         let program = Program::compile(&query, &Parameters::default(), &Environment::default())
             .expect("compiles");
         let policy = r#"{"id":"c","partitionKey":{"paths":["/pk"]},"indexingPolicy":{"compositeIndexes":
-            [[{"path":"/b"},{"path":"/a"},{"path":"/k","order":"descending"}]]}}"#;
+            [[{"path":"/b"},{"path":"/a"},{"path":"/k","order":"descending"}]],
+            "spatialIndexes":[{"path":"/at/*","types":["Point"]}]}}"#;
         let policy = orrery_model::json::parse_str(policy).expect("JSON");
         let spec = ContainerSpec::parse(&policy, &Limits::default()).expect("a policy");
         let tree = IndexTree::new(&spec.indexing_policy);
         let offered = Offered {
             includes: &|steps| steps != [Step::Property("out".to_owned())],
             composites: tree.composites().iter().collect(),
+            shapes: &|steps| tree.shapes(steps).map(|shapes| shapes.path().to_string()),
         };
         IndexMetrics::new(&program, &offered)
     }
@@ -184,6 +217,17 @@ mod tests {
         assert_eq!(elements.utilized.single, ["/t/[]/n/?", "/k/?"]);
         let value = metrics("SELECT c.a, UPPER(c.b) FROM c WHERE UPPER(c.a) = 'X'");
         assert_eq!(value, IndexMetrics::default());
+    }
+
+    #[test]
+    fn spatial_indexes_are_told() {
+        let found = metrics(
+            "SELECT * FROM c WHERE ST_DISTANCE(c.at, {'type':'Point','coordinates':[1,2]}) <= 5
+            AND (ST_WITHIN(c.at.b, {'type':'Point','coordinates':[1,2]}) OR ST_INTERSECTS({'type':'Point','coordinates':[1,2]}, c.area))
+            AND ST_DISTANCE(c.at, c.x) < 5 AND ST_DISTANCE(c.y, {'type':'Point','coordinates':[1,2]}) > 5",
+        );
+        assert_eq!(found.utilized.single, ["/at/*"]);
+        assert_eq!(found.potential.single, ["/area/*"]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::error::StoreError;
 pub(crate) use mark::Mark;
 
 /// The format that this version of the program reads and writes.
-const FORMAT: &str = "orrery data format 2\n";
+const FORMAT: &str = "orrery data format 3\n";
 const FORMAT_FILE: &str = "FORMAT";
 const LOCK_FILE: &str = "LOCK";
 const ENGINE_FOLDER: &str = "fjall";

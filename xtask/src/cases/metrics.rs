@@ -46,6 +46,7 @@ fn check(case: &Value, text: &str) -> Result<Outcome, String> {
     let offered = Offered {
         includes: &|path| tree.includes(path),
         composites: tree.composites().iter().collect(),
+        shapes: &|path| tree.shapes(path).map(|shapes| shapes.path().to_string()),
     };
     let found = IndexMetrics::new(&program, &offered).to_json_v2();
     let found: Value = serde_json::from_str(&found).map_err(|error| error.to_string())?;

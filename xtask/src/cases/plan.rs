@@ -1,9 +1,10 @@
 //! Cases of the family `query-plan`: plans, ranges, the partition keys of a filter, and refusals.
 
+use orrery_model::container::GeospatialType;
 use orrery_model::partition_key::{KeyComponent, PartitionKey};
 use orrery_model::partition_key::{PartitionKeyDefinition, PartitionKeyKind};
 use orrery_sql::analysis::QueryLimits;
-use orrery_sql::environment::{DistanceFunction, Environment, Parameters, Surface, VectorPath};
+use orrery_sql::environment::{DistanceFunction, Environment, Parameters, VectorPath};
 use orrery_sql::errors::SqlErrors;
 use orrery_sql::parser::parse;
 use orrery_sql::plan::{Features, PlanContext, PlanInfo, QueryPlan, plan};
@@ -97,9 +98,9 @@ fn environment(case: &Value) -> Environment {
         })
     };
     let surface = if case["geospatialType"] == "Geometry" {
-        Surface::Geometry
+        GeospatialType::Geometry
     } else {
-        Surface::Geography
+        GeospatialType::Geography
     };
     Environment {
         surface,

@@ -4,16 +4,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use orrery_model::container::{DistanceFunction as PolicyDistance, GeospatialType};
+use orrery_model::container::DistanceFunction as PolicyDistance;
 use orrery_model::murmur::murmur3_x64_128;
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::path::Step;
 use orrery_sql::advice;
 use orrery_sql::analysis::{QueryLimits, analyze};
 use orrery_sql::ast::{Projection, Query};
-use orrery_sql::environment::{
-    Computed, DistanceFunction, Environment, Parameters, Surface, VectorPath,
-};
+use orrery_sql::environment::{Computed, DistanceFunction, Environment, Parameters, VectorPath};
 use orrery_sql::filter::steps;
 use orrery_sql::index_metrics::{IndexMetrics, Offered};
 use orrery_sql::plan::{Features, PlanContext, QueryPlan};
@@ -168,13 +166,24 @@ impl Prepared {
         .0
     }
 
-    /// What the query asks of the index, and what it could.
-    pub fn index_metrics(&self, state: &ContainerState) -> IndexMetrics {
+    /// What the query asks of the index, and what it could; `key` is the one that the request
+    /// names.
+    pub fn index_metrics(
+        &self,
+        state: &ContainerState,
+        key: Option<&PartitionKey>,
+    ) -> IndexMetrics {
         let offered = Offered {
             includes: &|path| state.coverage(path).scalars,
             composites: state.composites().collect(),
+            shapes: &|path| state.shapes(path).map(|shapes| shapes.path().to_string()),
         };
-        IndexMetrics::new(&self.program, &offered)
+        let mut metrics = IndexMetrics::new(&self.program, &offered);
+        let levels = key.map_or(0, |key| key.components().len());
+        for path in state.key_definition().item_paths().iter().take(levels) {
+            metrics.add_key(path.steps(), &offered);
+        }
+        metrics
     }
 
     /// Query advice, as JSON.
@@ -262,10 +271,7 @@ fn environment(engine: &Engine, state: &ContainerState) -> Result<Environment, E
             .saturating_mul(10),
         seed: engine.entropy().next_u64(),
         computed: computed.collect::<Result<_, Error>>()?,
-        surface: match spec.geospatial {
-            GeospatialType::Geography => Surface::Geography,
-            GeospatialType::Geometry => Surface::Geometry,
-        },
+        surface: spec.geospatial,
         vectors: vectors.collect(),
     })
 }

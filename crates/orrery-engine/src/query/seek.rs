@@ -201,6 +201,9 @@ impl Seeker<'_> {
 
     fn path(&mut self, path: &[IndexStep], test: &IndexTest) -> Result<Option<DocIdStream>, Error> {
         let steps = steps(path);
+        if let IndexTest::Near(near) = test {
+            return self.near(&steps, test, near);
+        }
         if !is_covered(self.state, &steps, test) {
             return Ok(None);
         }
@@ -264,7 +267,7 @@ impl Seeker<'_> {
     }
 
     /// Adds the items of a range of entries; false when there are too many.
-    fn collect(
+    pub(super) fn collect(
         &mut self,
         range: KeyRange,
         test: &IndexTest,
@@ -303,7 +306,7 @@ impl Seeker<'_> {
     }
 }
 
-/// Whether every item that passes the test has an entry that tells so.
+/// Whether every item that passes the test has an entry of its value that tells so.
 pub fn is_covered(
     state: &ContainerState,
     steps: &[orrery_model::path::Step],
@@ -312,6 +315,7 @@ pub fn is_covered(
     let coverage = state.coverage(steps);
     match test {
         IndexTest::Defined => coverage.is_complete(),
+        IndexTest::Near(_) => false,
         _ => coverage.scalars,
     }
 }
@@ -326,7 +330,7 @@ fn selectivity(filter: &IndexFilter) -> u8 {
         IndexFilter::Path(_, IndexTest::In(_)) => 2,
         IndexFilter::Path(_, IndexTest::StartsWith(_)) => 3,
         IndexFilter::Path(_, IndexTest::Range(..)) => 4,
-        IndexFilter::And(_) | IndexFilter::Or(_) => 5,
+        IndexFilter::And(_) | IndexFilter::Or(_) | IndexFilter::Path(_, IndexTest::Near(_)) => 5,
         IndexFilter::Path(_, IndexTest::Scan(_)) => READS_A_PATH,
         IndexFilter::Path(_, IndexTest::Defined) => 7,
         IndexFilter::All => 8,
@@ -411,6 +415,8 @@ fn ranges_cut(prefix: &[u8], test: &IndexTest, limit: usize) -> Vec<KeyRange> {
         IndexTest::StartsWith(text) => vec![starts_with(prefix, text, limit)],
         IndexTest::Scan(_) => vec![of_tag(prefix, Tag::String)],
         IndexTest::Defined => vec![of_prefix(prefix.to_vec())],
+        // No values of the path, but cells.
+        IndexTest::Near(_) => Vec::new(),
     }
 }
 
@@ -420,7 +426,8 @@ fn encoded(prefix: &[u8], value: &Value<'_>, limit: usize) -> Vec<u8> {
     key
 }
 
-fn of_prefix(prefix: Vec<u8>) -> KeyRange {
+/// The entries behind a prefix.
+pub fn of_prefix(prefix: Vec<u8>) -> KeyRange {
     let to = orrery_storage::scan::prefix_end(&prefix);
     KeyRange { from: prefix, to }
 }

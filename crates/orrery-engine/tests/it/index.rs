@@ -15,7 +15,8 @@ fn definition(policy: &str) -> String {
 }
 
 const ALL: &str = r#"{"includedPaths":[{"path":"/*"}],"excludedPaths":[{"path":"/\"_etag\"/?"}],
-    "compositeIndexes":[[{"path":"/n"},{"path":"/_ts","order":"descending"}]]}"#;
+    "compositeIndexes":[[{"path":"/n"},{"path":"/_ts","order":"descending"}]],
+    "spatialIndexes":[{"path":"/at/*","types":["Point","Polygon"]}]}"#;
 const FEW: &str = r#"{"includedPaths":[{"path":"/n/?"}],"excludedPaths":[{"path":"/*"}]}"#;
 const NONE: &str =
     r#"{"indexingMode":"none","automatic":false,"includedPaths":[],"excludedPaths":[]}"#;
@@ -57,11 +58,14 @@ pub fn check(world: &World) -> usize {
     count
 }
 
-fn fill(world: &World, from: u32) {
+fn fill(world: &World, from: i32) {
     for n in from..from + 250 {
         let body = format!(
-            r#"{{"id":"{n}","pk":"k{n}","n":{},"tags":["a","b","a"],"o":{{"x":null}}}}"#,
-            n % 9
+            r#"{{"id":"{n}","pk":"k{n}","n":{},"tags":["a","b","a"],"o":{{"x":null}},
+            "at":{{"type":"Point","coordinates":[{},{}]}}}}"#,
+            n % 9,
+            n % 360 - 180,
+            n % 90
         );
         world.create("", &body).expect("created");
     }

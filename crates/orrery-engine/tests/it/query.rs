@@ -5,4 +5,5 @@ mod differential;
 mod long;
 mod making;
 mod policy;
+mod spatial;
 mod tokens;

@@ -116,6 +116,21 @@ fn a_query_tells_its_indexes_and_advice_on_request() {
     );
     let plain = query(&mut account, text, &[CROSS]);
     assert!(plain.header("x-ms-cosmos-index-utilization").is_none());
+    // A key that the request names counts as an equality.
+    let all = query(
+        &mut account,
+        r#"{"query":"SELECT * FROM c"}"#,
+        &[
+            ("x-ms-documentdb-partitionkey", r#"["a"]"#),
+            ("x-ms-cosmos-populateindexmetrics-V2", "True"),
+        ],
+    );
+    let index = all.header("x-ms-cosmos-index-utilization").expect("told");
+    let (used, rest) = index.split_once("PotentialIndexes").expect("both lists");
+    assert!(
+        used.contains("%2Fpk%2F%3F") && !rest.contains("%2Fpk%2F%3F"),
+        "{index}"
+    );
 }
 
 #[test]

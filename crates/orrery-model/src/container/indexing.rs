@@ -3,6 +3,7 @@
 use super::policies::GeospatialType;
 use super::search::{self, VectorIndex};
 use super::{ContainerError, array_of, elements, object_of, present, required_text, text_of};
+use crate::geo::{Bounds, Grid};
 use crate::limits::Limits;
 use crate::path::{ItemPath, PathEnd};
 use crate::value::{Object, Value};
@@ -51,6 +52,19 @@ pub enum SpatialType {
     MultiPolygon,
 }
 
+impl SpatialType {
+    /// The type of a GeoJSON name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "Point" => Some(Self::Point),
+            "LineString" => Some(Self::LineString),
+            "Polygon" => Some(Self::Polygon),
+            "MultiPolygon" => Some(Self::MultiPolygon),
+            _ => None,
+        }
+    }
+}
+
 /// A spatial index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpatialIndex {
@@ -58,6 +72,8 @@ pub struct SpatialIndex {
     pub path: ItemPath,
     /// Which shapes.
     pub types: Vec<SpatialType>,
+    /// How their surface is divided.
+    pub grid: Grid,
 }
 
 /// What of an item is indexed, and how. Paths are compiled for use by [`crate::index`].
@@ -349,12 +365,16 @@ fn spatial(
             )));
         }
         let types = types.iter().map(spatial_type).collect::<Result<_, _>>()?;
-        if geospatial == GeospatialType::Geometry && present(object, "boundingBox").is_none() {
-            return Err(ContainerError::policy(format!(
-                "A bounding box must be specified for the spatial index on path '{text}' because the geospatial config type is Geometry."
-            )));
-        }
-        Ok(SpatialIndex { path, types })
+        let grid = match geospatial {
+            GeospatialType::Geography => Grid::Globe,
+            GeospatialType::Geometry => {
+                let given = present(object, "boundingBox").ok_or_else(|| ContainerError::policy(format!(
+                    "A bounding box must be specified for the spatial index on path '{text}' because the geospatial config type is Geometry."
+                )))?;
+                Grid::Plane(bounds(given, text)?)
+            }
+        };
+        Ok(SpatialIndex { path, types, grid })
     };
     elements(policy, "spatialIndexes")?
         .iter()
@@ -362,14 +382,29 @@ fn spatial(
         .collect()
 }
 
+fn bounds(value: &Value<'_>, path: &str) -> Result<Bounds, ContainerError> {
+    let number = |name: &str| {
+        let number = value.member(name).as_f64();
+        number.filter(|number| number.is_finite())
+    };
+    let read = || {
+        Some(Bounds {
+            min: [number("xmin")?, number("ymin")?],
+            max: [number("xmax")?, number("ymax")?],
+        })
+    };
+    read()
+        .filter(|read| read.min[0] < read.max[0] && read.min[1] < read.max[1])
+        .ok_or_else(|| {
+            ContainerError::policy(format!(
+                "The bounding box of the spatial index on path '{path}' is invalid."
+            ))
+        })
+}
+
 fn spatial_type(value: &Value<'_>) -> Result<SpatialType, ContainerError> {
-    match value.as_str().ok_or(ContainerError::InvalidInput)? {
-        "Point" => Ok(SpatialType::Point),
-        "LineString" => Ok(SpatialType::LineString),
-        "Polygon" => Ok(SpatialType::Polygon),
-        "MultiPolygon" => Ok(SpatialType::MultiPolygon),
-        other => Err(ContainerError::policy(format!(
-            "The spatial data type '{other}' is invalid."
-        ))),
-    }
+    let name = value.as_str().ok_or(ContainerError::InvalidInput)?;
+    SpatialType::from_name(name).ok_or_else(|| {
+        ContainerError::policy(format!("The spatial data type '{name}' is invalid."))
+    })
 }

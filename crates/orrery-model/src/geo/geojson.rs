@@ -1,35 +1,53 @@
 //! GeoJSON shapes and what makes them invalid.
 
-use crate::environment::Surface;
-use orrery_model::value::Value;
+use crate::container::{GeospatialType, SpatialType};
+use crate::value::Value;
 
 /// Longitude and latitude, or x and y.
-pub(super) type Position = [f64; 2];
+pub type Position = [f64; 2];
 
 /// The most points of a polygon (query-language: section 12).
 const MAX_POINTS: usize = 4_096;
 
 /// A shape, structurally valid.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Shape {
+pub enum Shape {
+    /// A position.
     Point(Position),
+    /// A line of at least two positions.
     Line(Vec<Position>),
     /// Polygons, each its rings, the outer one first; rings are closed.
     Polygons(Vec<Vec<Vec<Position>>>),
 }
 
 impl Shape {
-    pub(super) fn points(&self) -> usize {
+    /// How many positions it has.
+    pub fn points(&self) -> usize {
         match self {
             Self::Point(_) => 1,
             Self::Line(line) => line.len(),
             Self::Polygons(polygons) => polygons.iter().flatten().map(Vec::len).sum(),
         }
     }
+
+    pub(super) fn each_position(&self, visit: &mut impl FnMut(Position)) {
+        match self {
+            Self::Point(position) => visit(*position),
+            Self::Line(line) => line.iter().copied().for_each(visit),
+            Self::Polygons(polygons) => {
+                polygons.iter().flatten().flatten().copied().for_each(visit);
+            }
+        }
+    }
+}
+
+/// The type that a value gives itself, where shapes have it. It need not be valid.
+pub fn kind(value: &Value<'_>) -> Option<SpatialType> {
+    SpatialType::from_name(value.member("type").as_str()?)
 }
 
 /// Reads a shape, or tells why it is none.
-pub(super) fn read(value: &Value<'_>, surface: Surface) -> Result<Shape, String> {
+pub fn read(value: &Value<'_>, surface: GeospatialType) -> Result<Shape, String> {
     let kind = value.member("type").as_str().unwrap_or_default();
     let coordinates = value.member("coordinates");
     match kind {
@@ -60,7 +78,7 @@ fn malformed() -> String {
     "The coordinates of the GeoJSON input are not valid.".to_owned()
 }
 
-fn position(value: &Value<'_>, surface: Surface) -> Result<Position, String> {
+fn position(value: &Value<'_>, surface: GeospatialType) -> Result<Position, String> {
     let list = value
         .as_array()
         .filter(|list| (2..=4).contains(&list.len()))
@@ -72,7 +90,7 @@ fn position(value: &Value<'_>, surface: Surface) -> Result<Position, String> {
             .ok_or_else(malformed)
     };
     let [x, y] = [number(0)?, number(1)?];
-    if surface == Surface::Geography {
+    if surface == GeospatialType::Geography {
         if !(-90.0..=90.0).contains(&y) {
             return Err("Latitude values must be between -90 and 90 degrees.".to_owned());
         }
@@ -83,7 +101,7 @@ fn position(value: &Value<'_>, surface: Surface) -> Result<Position, String> {
     Ok([x, y])
 }
 
-fn positions(value: &Value<'_>, surface: Surface) -> Result<Vec<Position>, String> {
+fn positions(value: &Value<'_>, surface: GeospatialType) -> Result<Vec<Position>, String> {
     value
         .as_array()
         .ok_or_else(malformed)?
@@ -92,7 +110,7 @@ fn positions(value: &Value<'_>, surface: Surface) -> Result<Vec<Position>, Strin
         .collect()
 }
 
-fn polygon(value: &Value<'_>, surface: Surface) -> Result<Vec<Vec<Position>>, String> {
+fn polygon(value: &Value<'_>, surface: GeospatialType) -> Result<Vec<Vec<Position>>, String> {
     let list = value
         .as_array()
         .filter(|list| !list.is_empty())

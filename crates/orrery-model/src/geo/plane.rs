@@ -1,7 +1,7 @@
 //! The plane of `Geometry` containers.
 
 use super::geojson::{Position, Shape};
-use super::relations::Geometry;
+use super::relations::{Geometry, Ring};
 
 /// The plane.
 pub(super) struct Plane;
@@ -12,6 +12,7 @@ fn cross_product(origin: Position, one: Position, other: Position) -> f64 {
 
 impl Geometry for Plane {
     type Point = Position;
+    type Side = ();
 
     fn point(position: Position) -> Position {
         position
@@ -52,9 +53,11 @@ impl Geometry for Plane {
         sides(one, other) && sides(other, one)
     }
 
-    fn encloses(ring: &[Position], point: Position) -> bool {
+    fn side(_: &[Position]) {}
+
+    fn encloses(ring: &Ring<Self>, point: Position) -> bool {
         let mut inside = false;
-        for pair in ring.windows(2) {
+        for pair in ring.points.windows(2) {
             let ([x1, y1], [x2, y2]) = (pair[0], pair[1]);
             if (y1 > point[1]) != (y2 > point[1])
                 && point[0] < (x2 - x1) * (point[1] - y1) / (y2 - y1) + x1
@@ -65,8 +68,20 @@ impl Geometry for Plane {
         inside
     }
 
-    fn hole_holds(ring: &[Position], point: Position) -> bool {
+    fn hole_holds(ring: &Ring<Self>, point: Position) -> bool {
         Self::encloses(ring, point)
+    }
+
+    fn gap(point: Position, start: Position, end: Position) -> f64 {
+        Self::distance_to_segment(point, start, end)
+    }
+
+    fn is_vague(_: Position, _: Position) -> bool {
+        false
+    }
+
+    fn shadows(_: &Ring<Self>) -> Vec<[Position; 2]> {
+        Vec::new()
     }
 }
 

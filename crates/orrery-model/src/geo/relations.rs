@@ -5,6 +5,8 @@ use super::geojson::{Position, Shape};
 /// The geometry of a surface: its points, its shortest lines.
 pub(super) trait Geometry {
     type Point: Copy;
+    /// What is known of a ring before any point is looked at.
+    type Side: Copy;
 
     fn point(position: Position) -> Self::Point;
     fn distance(one: Self::Point, other: Self::Point) -> f64;
@@ -13,17 +15,37 @@ pub(super) trait Geometry {
     fn on_segment(point: Self::Point, start: Self::Point, end: Self::Point) -> bool;
     /// Whether the insides of two segments cross at one point.
     fn cross(one: [Self::Point; 2], other: [Self::Point; 2]) -> bool;
+    fn side(ring: &[Self::Point]) -> Self::Side;
     /// Whether a closed outer ring encloses the point; boundary points may go either way.
-    fn encloses(ring: &[Self::Point], point: Self::Point) -> bool;
+    fn encloses(ring: &Ring<Self>, point: Self::Point) -> bool;
     /// Whether the smaller side of a closed ring holds the point.
-    fn hole_holds(ring: &[Self::Point], point: Self::Point) -> bool;
+    fn hole_holds(ring: &Ring<Self>, point: Self::Point) -> bool;
+    /// Distance of a point from a segment in the measure of cells.
+    fn gap(point: Self::Point, start: Self::Point, end: Self::Point) -> f64;
+    /// Whether two ends do not tell which line joins them.
+    fn is_vague(start: Self::Point, end: Self::Point) -> bool;
+    /// Further lines across which [`Geometry::encloses`] may change its answer.
+    fn shadows(ring: &Ring<Self>) -> Vec<[Self::Point; 2]>;
+}
+
+/// A closed ring.
+pub(super) struct Ring<G: Geometry + ?Sized> {
+    pub(super) points: Vec<G::Point>,
+    pub(super) side: G::Side,
+}
+
+impl<G: Geometry> Ring<G> {
+    pub(super) fn new(points: Vec<G::Point>) -> Self {
+        let side = G::side(&points);
+        Self { points, side }
+    }
 }
 
 /// A shape in the points of a surface.
 pub(super) enum Model<G: Geometry> {
     Point(G::Point),
     Line(Vec<G::Point>),
-    Polygons(Vec<Vec<Vec<G::Point>>>),
+    Polygons(Vec<Vec<Ring<G>>>),
 }
 
 impl<G: Geometry> Model<G> {
@@ -40,21 +62,24 @@ impl<G: Geometry> Model<G> {
             Shape::Polygons(polygons) => Self::Polygons(
                 polygons
                     .iter()
-                    .map(|rings| rings.iter().map(line).collect())
+                    .map(|rings| rings.iter().map(|ring| Ring::new(line(ring))).collect())
                     .collect(),
             ),
         }
     }
 
-    fn vertices(&self) -> Vec<G::Point> {
+    pub(super) fn vertices(&self) -> Vec<G::Point> {
         match self {
             Self::Point(point) => vec![*point],
             Self::Line(line) => line.clone(),
-            Self::Polygons(polygons) => polygons.iter().flatten().flatten().copied().collect(),
+            Self::Polygons(polygons) => {
+                let rings = polygons.iter().flatten();
+                rings.flat_map(|ring| ring.points.iter().copied()).collect()
+            }
         }
     }
 
-    fn segments(&self) -> Vec<[G::Point; 2]> {
+    pub(super) fn segments(&self) -> Vec<[G::Point; 2]> {
         let pairs = |line: &[G::Point]| {
             line.windows(2)
                 .map(|pair| [pair[0], pair[1]])
@@ -66,9 +91,29 @@ impl<G: Geometry> Model<G> {
             Self::Polygons(polygons) => polygons
                 .iter()
                 .flatten()
-                .flat_map(|ring| pairs(ring))
+                .flat_map(|ring| pairs(&ring.points))
                 .collect(),
         }
+    }
+
+    pub(super) fn shadows(&self) -> Vec<[G::Point; 2]> {
+        match self {
+            Self::Point(_) | Self::Line(_) => Vec::new(),
+            Self::Polygons(polygons) => polygons.iter().flatten().flat_map(G::shadows).collect(),
+        }
+    }
+
+    /// Whether a point that is on no line lies inside.
+    pub(super) fn holds(&self, point: G::Point) -> bool {
+        let Self::Polygons(polygons) = self else {
+            return false;
+        };
+        polygons.iter().any(|rings| match rings.split_first() {
+            Some((outer, holes)) => {
+                G::encloses(outer, point) && !holes.iter().any(|hole| G::hole_holds(hole, point))
+            }
+            None => false,
+        })
     }
 
     fn on_boundary(&self, point: G::Point) -> bool {
@@ -82,15 +127,7 @@ impl<G: Geometry> Model<G> {
         match self {
             Self::Point(own) => G::distance(*own, point) == 0.0,
             Self::Line(_) => self.on_boundary(point),
-            Self::Polygons(polygons) => {
-                polygons.iter().any(|rings| match rings.split_first() {
-                    Some((outer, holes)) => {
-                        G::encloses(outer, point)
-                            && !holes.iter().any(|hole| G::hole_holds(hole, point))
-                    }
-                    None => false,
-                }) || self.on_boundary(point)
-            }
+            Self::Polygons(_) => self.holds(point) || self.on_boundary(point),
         }
     }
 
@@ -113,11 +150,11 @@ impl<G: Geometry> Model<G> {
             // A hole of the other inside this one takes part of it away.
             && !(matches!(self, Self::Polygons(_))
                 && other.holes().any(|hole| {
-                    hole.iter().any(|point| self.covers(*point) && !self.on_boundary(*point))
+                    hole.points.iter().any(|point| self.covers(*point) && !self.on_boundary(*point))
                 }))
     }
 
-    fn holes(&self) -> impl Iterator<Item = &Vec<G::Point>> {
+    fn holes(&self) -> impl Iterator<Item = &Ring<G>> {
         let polygons = match self {
             Self::Polygons(polygons) => polygons.as_slice(),
             _ => &[],
@@ -154,7 +191,11 @@ impl<G: Geometry> Model<G> {
             return false;
         };
         polygons.iter().flatten().any(|ring| {
-            let segments: Vec<_> = ring.windows(2).map(|pair| [pair[0], pair[1]]).collect();
+            let segments: Vec<_> = ring
+                .points
+                .windows(2)
+                .map(|pair| [pair[0], pair[1]])
+                .collect();
             segments.iter().enumerate().any(|(place, one)| {
                 segments
                     .iter()

@@ -6,7 +6,7 @@
 //! results to ten digits, geodesics do not.
 
 use super::geojson::{Position, Shape};
-use super::relations::Geometry;
+use super::relations::{Geometry, Ring};
 use std::f64::consts::PI;
 
 /// Equatorial radius in metres.
@@ -24,7 +24,7 @@ const SMALL_HALF_ANGLE: f64 = 1e-3;
 /// The ellipsoid.
 pub(super) struct Ellipsoid;
 
-type Vector = [f64; 3];
+pub(super) type Vector = [f64; 3];
 
 fn dot(one: Vector, other: Vector) -> f64 {
     one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
@@ -50,12 +50,53 @@ fn length(vector: Vector) -> f64 {
     dot(vector, vector).sqrt()
 }
 
-fn normalised(vector: Vector) -> Vector {
+pub(super) fn normalised(vector: Vector) -> Vector {
     let length = length(vector);
     if length == 0.0 {
         vector
     } else {
         vector.map(|part| part / length)
+    }
+}
+
+/// The angle between two points.
+pub(super) fn angle(one: Vector, other: Vector) -> f64 {
+    2.0 * (length(combine(one, 1.0, other, -1.0)) / 2.0)
+        .min(1.0)
+        .asin()
+}
+
+/// The middle of points that do not lie all around.
+pub(super) fn middle(points: &[Vector]) -> Option<Vector> {
+    let sum = points
+        .iter()
+        .fold([0.0; 3], |sum, point| combine(sum, 1.0, *point, 1.0));
+    (length(sum) > 1e-9).then(|| normalised(sum))
+}
+
+/// The angle that no points exceed whose distance in metres is at most this.
+pub(super) fn greatest_angle(metres: f64) -> f64 {
+    metres / B * (1.0 + 1e-6)
+}
+
+/// On which side of a ring its inside is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Side {
+    /// Whether the region to the left is more than half of the globe.
+    is_large: bool,
+    /// The middle of a half of the globe that holds the ring, if one does.
+    middle: Option<Vector>,
+}
+
+impl Side {
+    /// Whether the inside of an outer ring lies where the ring does.
+    pub(super) fn is_small(&self) -> bool {
+        !self.is_large && self.middle.is_some()
+    }
+
+    /// Whether a point is on the other half of the globe than the ring.
+    fn is_opposite(&self, point: Vector) -> bool {
+        self.middle.is_some_and(|middle| dot(middle, point) <= 0.0)
     }
 }
 
@@ -88,6 +129,7 @@ fn arc_length(start: Vector, towards: Vector, angle: f64) -> f64 {
 
 impl Geometry for Ellipsoid {
     type Point = Vector;
+    type Side = Side;
 
     fn point([longitude, latitude]: Position) -> Vector {
         let (longitude, latitude) = (longitude.to_radians(), latitude.to_radians());
@@ -150,7 +192,12 @@ impl Geometry for Ellipsoid {
         if near(point, start) || near(point, end) {
             return true;
         }
-        let normal = normalised(cross(start, end));
+        let normal = cross(start, end);
+        // Of a shorter segment, or one between opposite points, this is no direction.
+        if length(normal) <= ON_LINE {
+            return false;
+        }
+        let normal = normalised(normal);
         dot(normal, point).abs() <= ON_LINE
             && dot(cross(start, point), normal) >= 0.0
             && dot(cross(point, end), normal) >= 0.0
@@ -170,21 +217,56 @@ impl Geometry for Ellipsoid {
         towards(one) == towards(other)
     }
 
-    fn encloses(ring: &[Vector], point: Vector) -> bool {
-        match winding(ring, point) {
-            1 => true,
-            -1 => false,
-            // Neither or both of the point and its antipode are inside.
-            _ => solid_angle(ring) > 2.0 * PI,
+    fn side(ring: &[Vector]) -> Side {
+        let is_before = |middle: &Vector| ring.iter().all(|point| dot(*middle, *point) > 1e-6);
+        Side {
+            is_large: solid_angle(ring) > 2.0 * PI,
+            middle: middle(ring).filter(is_before),
         }
     }
 
-    fn hole_holds(ring: &[Vector], point: Vector) -> bool {
-        if solid_angle(ring) > 2.0 * PI {
-            let reversed: Vec<Vector> = ring.iter().rev().copied().collect();
-            return Self::encloses(&reversed, point);
+    fn encloses(ring: &Ring<Self>, point: Vector) -> bool {
+        if ring.side.is_opposite(point) {
+            return ring.side.is_large;
         }
-        Self::encloses(ring, point)
+        match winding(&ring.points, point) {
+            1 => true,
+            -1 => false,
+            // Neither or both of the point and its antipode are inside.
+            _ => ring.side.is_large,
+        }
+    }
+
+    fn hole_holds(ring: &Ring<Self>, point: Vector) -> bool {
+        let inside = if ring.side.is_large { -1 } else { 1 };
+        !ring.side.is_opposite(point) && winding(&ring.points, point) == inside
+    }
+
+    fn gap(point: Vector, start: Vector, end: Vector) -> f64 {
+        let normal = cross(start, end);
+        let size = length(normal);
+        let is_beside =
+            dot(cross(normal, start), point) >= 0.0 && dot(cross(end, normal), point) >= 0.0;
+        if size > 1e-12 && is_beside {
+            return (dot(normal, point) / size).abs().min(1.0).asin();
+        }
+        angle(point, start).min(angle(point, end))
+    }
+
+    fn is_vague(start: Vector, end: Vector) -> bool {
+        dot(start, end) < 1e-9 - 1.0
+    }
+
+    fn shadows(ring: &Ring<Self>) -> Vec<[Vector; 2]> {
+        if ring.side.middle.is_some() {
+            return Vec::new();
+        }
+        // Seen from the other side of the globe, a ring turns the other way round.
+        let opposite = |point: Vector| point.map(|part| -part);
+        let pairs = ring.points.windows(2);
+        pairs
+            .map(|pair| [opposite(pair[0]), opposite(pair[1])])
+            .collect()
     }
 }
 
@@ -318,15 +400,28 @@ mod tests {
 
     #[test]
     fn orientation_chooses_the_side() {
-        let ring: Vec<_> = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
+        let points: Vec<_> = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0], [0.0, 0.0]]
             .map(Ellipsoid::point)
             .to_vec();
-        let reversed: Vec<_> = ring.iter().rev().copied().collect();
-        let (inside, outside) = (Ellipsoid::point([0.5, 0.5]), Ellipsoid::point([5.0, 5.0]));
-        assert!(Ellipsoid::encloses(&ring, inside) && !Ellipsoid::encloses(&ring, outside));
-        assert!(!Ellipsoid::encloses(&reversed, inside) && Ellipsoid::encloses(&reversed, outside));
-        assert!(
-            Ellipsoid::hole_holds(&reversed, inside) && !Ellipsoid::hole_holds(&reversed, outside)
-        );
+        let reversed = Ring::new(points.iter().rev().copied().collect());
+        let ring = Ring::new(points);
+        let inside = Ellipsoid::point([0.5, 0.5]);
+        for outside in [[5.0, 5.0], [-179.5, -0.5], [180.0, 0.0]].map(Ellipsoid::point) {
+            assert!(Ellipsoid::encloses(&ring, inside) && !Ellipsoid::encloses(&ring, outside));
+            assert!(
+                !Ellipsoid::encloses(&reversed, inside) && Ellipsoid::encloses(&reversed, outside)
+            );
+            for hole in [&ring, &reversed] {
+                let holds = |point| Ellipsoid::hole_holds(hole, point);
+                assert!(holds(inside) && !holds(outside));
+            }
+        }
+    }
+
+    #[test]
+    fn a_repeated_position_is_no_line() {
+        let [start, far] = [[3.0, 4.0], [60.0, 4.0]].map(Ellipsoid::point);
+        assert!(!Ellipsoid::on_segment(far, start, start));
+        assert!(Ellipsoid::on_segment(start, start, start));
     }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 
 use super::{PathHash, STRING_LIMIT};
+use crate::geo::Cell;
 use crate::ordered::{self, Tag};
 use crate::value::Value;
 
@@ -106,6 +107,10 @@ impl Terms {
 
     pub(super) fn push_node(&mut self, hash: PathHash, tag: Tag) {
         self.push(hash, false, |out| out.push(tag as u8));
+    }
+
+    pub(super) fn push_cell(&mut self, hash: PathHash, cell: Cell) {
+        self.push(hash, true, |out| out.extend_from_slice(&cell.to_bytes()));
     }
 
     pub(super) fn push_composite(&mut self, hash: PathHash, encode: impl FnOnce(&mut Vec<u8>)) {

@@ -1,6 +1,6 @@
 //! The indexing policy as a tree that is walked along with the item.
 
-use super::{COMPOSITE_STRING_LIMIT, PathHash, Terms};
+use super::{COMPOSITE_STRING_LIMIT, PathHash, Shapes, Terms};
 use crate::container::{CompositePath, IndexingMode, IndexingPolicy};
 use crate::ordered::{self, Tag};
 use crate::path::{ItemPath, PathEnd, Step};
@@ -12,6 +12,7 @@ pub struct IndexTree {
     root: Node,
     enabled: bool,
     composites: Vec<Composite>,
+    spatial: Vec<Shapes>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -22,6 +23,10 @@ struct Node {
     scalar: Option<bool>,
     /// Whether everything here and below is included, where a path says so.
     subtree: Option<bool>,
+    /// The spatial index of shapes here, where a path says so.
+    shape: Option<usize>,
+    /// That of shapes here and below.
+    shapes: Option<usize>,
 }
 
 /// A composite index in use.
@@ -68,6 +73,13 @@ impl IndexTree {
                 root.add(path, included);
             }
         }
+        for (at, index) in policy.spatial_indexes().iter().enumerate() {
+            let node = root.at(&index.path);
+            match index.path.end() {
+                PathEnd::Scalar | PathEnd::Exact => node.shape = Some(at),
+                PathEnd::Subtree => node.shapes = Some(at),
+            }
+        }
         let composites = policy
             .composites()
             .iter()
@@ -78,6 +90,7 @@ impl IndexTree {
             root,
             enabled: policy.mode() != IndexingMode::None,
             composites,
+            spatial: policy.spatial_indexes().iter().map(Shapes::new).collect(),
         }
     }
 
@@ -107,17 +120,30 @@ impl IndexTree {
                 };
             }
         }
-        let mut at = Place::root(&self.root);
-        for step in path {
-            at = match step {
-                Step::Property(name) => at.member(name),
-                Step::Element => at.element(),
-            };
-        }
+        let at = self.place(path);
         Coverage {
             scalars: at.scalar(),
             nodes: at.inherited,
         }
+    }
+
+    /// The spatial index of the shapes at a path.
+    pub fn shapes(&self, path: &[Step]) -> Option<&Shapes> {
+        let is_system = |name: &str| NEVER.contains(&name) || ALWAYS.contains(&name);
+        match path.first() {
+            Some(Step::Property(name)) if self.enabled && !is_system(name) => {
+                self.spatial.get(self.place(path).shape()?)
+            }
+            _ => None,
+        }
+    }
+
+    fn place(&self, path: &[Step]) -> Place<'_> {
+        let root = Place::root(&self.root);
+        path.iter().fold(root, |at, step| match step {
+            Step::Property(name) => at.member(name),
+            Step::Element => at.element(),
+        })
     }
 
     /// Whether scalars at a path are indexed.
@@ -141,7 +167,7 @@ impl IndexTree {
             if ALWAYS.contains(&name) {
                 terms.push_scalar(hash, value);
             } else {
-                walk(root.member(name), hash, value, terms);
+                walk(&self.spatial, root.member(name), hash, value, terms);
             }
         }
         for composite in &self.composites {
@@ -152,7 +178,7 @@ impl IndexTree {
 }
 
 impl Node {
-    fn add(&mut self, path: &ItemPath, included: bool) {
+    fn at(&mut self, path: &ItemPath) -> &mut Self {
         let mut node = self;
         for step in path.steps() {
             node = match step {
@@ -160,6 +186,11 @@ impl Node {
                 Step::Property(name) => node.child(name),
             };
         }
+        node
+    }
+
+    fn add(&mut self, path: &ItemPath, included: bool) {
+        let node = self.at(path);
         match path.end() {
             PathEnd::Scalar | PathEnd::Exact => node.scalar = Some(included),
             PathEnd::Subtree => node.subtree = Some(included),
@@ -181,6 +212,7 @@ impl Node {
 struct Place<'t> {
     node: Option<&'t Node>,
     inherited: bool,
+    shapes: Option<usize>,
 }
 
 impl<'t> Place<'t> {
@@ -188,6 +220,7 @@ impl<'t> Place<'t> {
         Self {
             node: Some(node),
             inherited: node.subtree.unwrap_or(false),
+            shapes: node.shapes,
         }
     }
 
@@ -196,6 +229,7 @@ impl<'t> Place<'t> {
         Self {
             node,
             inherited: own.unwrap_or(self.inherited),
+            shapes: node.and_then(|node| node.shapes).or(self.shapes),
         }
     }
 
@@ -219,13 +253,23 @@ impl<'t> Place<'t> {
             .unwrap_or(self.inherited)
     }
 
+    fn shape(self) -> Option<usize> {
+        self.node.and_then(|node| node.shape).or(self.shapes)
+    }
+
     /// Nothing below can be included.
     fn is_barren(self) -> bool {
-        !self.inherited && self.node.is_none()
+        !self.inherited && self.node.is_none() && self.shapes.is_none()
     }
 }
 
-fn walk(place: Place<'_>, hash: PathHash, value: &Value<'_>, terms: &mut Terms) {
+fn walk(
+    spatial: &[Shapes],
+    place: Place<'_>,
+    hash: PathHash,
+    value: &Value<'_>,
+    terms: &mut Terms,
+) {
     match value {
         _ if place.is_barren() => {}
         Value::Array(elements) => {
@@ -234,15 +278,19 @@ fn walk(place: Place<'_>, hash: PathHash, value: &Value<'_>, terms: &mut Terms) 
             }
             let (below, hash) = (place.element(), hash.element());
             for element in elements {
-                walk(below, hash, element, terms);
+                walk(spatial, below, hash, element, terms);
             }
         }
         Value::Object(object) => {
             if place.inherited {
                 terms.push_node(hash, Tag::Object);
             }
-            for (name, value) in object.iter() {
-                walk(place.member(name), hash.property(name), value, terms);
+            if let Some(shapes) = place.shape().and_then(|at| spatial.get(at)) {
+                shapes.push(hash, value, terms);
+            }
+            for (name, member) in object.iter() {
+                let below = place.member(name);
+                walk(spatial, below, hash.property(name), member, terms);
             }
         }
         Value::Undefined => {}

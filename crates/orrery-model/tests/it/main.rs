@@ -3,6 +3,7 @@
 mod cases;
 mod charges;
 mod containers;
+mod geo;
 mod hostile;
 mod index;
 mod json;

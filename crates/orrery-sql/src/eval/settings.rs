@@ -5,9 +5,10 @@
 //! ([`Run::exhausted`]); [`Run::shortage`] tells of what.
 
 use super::Val;
-use crate::environment::{Environment, Surface};
+use crate::environment::Environment;
 use crate::memory::{Grant, MemoryPool};
 use crate::pipeline::accumulator::size;
+use orrery_model::container::GeospatialType;
 use orrery_model::value::Value;
 use regex::Regex;
 use std::borrow::Cow;
@@ -18,7 +19,7 @@ use std::cell::{Cell, RefCell};
 pub(crate) struct Settings {
     pub(crate) now_ticks: i64,
     pub(crate) seed: u64,
-    pub(crate) surface: Surface,
+    pub(crate) surface: GeospatialType,
 }
 
 impl Settings {

@@ -1,6 +1,6 @@
 //! From the lowered WHERE to an [`IndexFilter`].
 
-use super::{IndexFilter, IndexStep, IndexTest, TextScan};
+use super::{IndexFilter, IndexStep, IndexTest, Near, TextScan};
 use crate::ast::SubqueryKind;
 use crate::eval::like::LikePattern;
 use crate::eval::operators::is_scalar;
@@ -113,6 +113,18 @@ fn compared(
     constant: &Value<'static>,
     origins: &[Origin],
 ) -> IndexFilter {
+    if let Node::Call(BuiltIn::StDistance, _, shapes) = node
+        && let Some(distance) = constant.as_f64().filter(|number| !number.is_nan())
+    {
+        return match comparison {
+            Comparison::Less if distance <= 0.0 => IndexFilter::Nothing,
+            Comparison::LessOrEqual | Comparison::Equal if distance < 0.0 => IndexFilter::Nothing,
+            Comparison::Less | Comparison::LessOrEqual | Comparison::Equal => {
+                near(shapes, distance, origins)
+            }
+            _ => IndexFilter::All,
+        };
+    }
     let value = constant.clone();
     match (constant, comparison) {
         (Value::Undefined, _) => IndexFilter::Nothing,
@@ -191,6 +203,7 @@ fn call(function: BuiltIn, arguments: &[Node], origins: &[Origin]) -> IndexFilte
                 None => at(value, origins, IndexTest::Scan(TextScan::AnyString)),
             }
         }
+        BuiltIn::StWithin | BuiltIn::StIntersects => near(arguments, 0.0, origins),
         BuiltIn::ArrayContains => match (value, &arguments[1]) {
             (list, Node::Constant(sought)) if is_scalar(sought) => element(list, sought, origins),
             // LINQ's `list.Contains(x)`.
@@ -217,6 +230,20 @@ fn call(function: BuiltIn, arguments: &[Node], origins: &[Origin]) -> IndexFilte
         ),
         _ => IndexFilter::All,
     }
+}
+
+/// One of two shapes is of the item, and at most so far from the other.
+fn near(shapes: &[Node], distance: f64, origins: &[Origin]) -> IndexFilter {
+    let (own, other) = match (shapes[0].constant(), shapes[1].constant()) {
+        (None, Some(other)) => (&shapes[0], other),
+        (Some(other), None) => (&shapes[1], other),
+        _ => return IndexFilter::All,
+    };
+    let near = Near {
+        shape: other.clone(),
+        distance,
+    };
+    at(own, origins, IndexTest::Near(Box::new(near)))
 }
 
 fn sought_element(list: &Node, sought: &Node, origins: &[Origin]) -> IndexFilter {

@@ -158,11 +158,11 @@ fn another_format_is_refused_by_name() {
     fs::write(&format, "orrery data format 1\n").expect("write");
     let text = message(open(&folder));
     assert!(text.contains("orrery data format 1"), "{text}");
-    assert!(text.contains("orrery data format 2"), "{text}");
+    assert!(text.contains("orrery data format 3"), "{text}");
     fs::remove_file(&format).expect("remove");
     let text = message(open(&folder));
     assert!(text.contains("FORMAT is missing"), "{text}");
-    fs::write(&format, "orrery data format 2\n").expect("write");
+    fs::write(&format, "orrery data format 3\n").expect("write");
     assert_eq!(
         key_count(&open(&folder).expect("open")),
         10,

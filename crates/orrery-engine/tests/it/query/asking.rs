@@ -125,7 +125,11 @@ pub fn items(world: &World, partition: &Partition) -> Vec<(DocId, Vec<u8>, Vec<u
 pub fn expected(world: &World, text: &str, target: &Target) -> Vec<String> {
     let query = parser::parse(text).unwrap_or_else(|errors| panic!("{}: {errors:?}", short(text)));
     let parameters = Parameters::default();
-    let program = Program::compile(&query, &parameters, &Environment::default())
+    let environment = Environment {
+        surface: world.container.state().spec().geospatial,
+        ..Environment::default()
+    };
+    let program = Program::compile(&query, &parameters, &environment)
         .unwrap_or_else(|errors| panic!("{}: {errors:?}", short(text)));
     let space = space(world, target);
     let limits = PageLimits {

@@ -13,7 +13,7 @@ use orrery_engine::query::AccessKind;
 use orrery_model::epk::EpkRange;
 
 use super::asking::{ask, expected, walk};
-use super::making::{COMPOSITES, any, item, plain};
+use super::making::{COMPOSITES, SPATIAL, any, item, plain};
 use crate::harness::{TestEntropy, World, parse_key};
 
 /// Policies without composite indexes; the first indexes everything.
@@ -30,7 +30,8 @@ const POLICIES: [&str; 4] = [
 fn definition(paths: &str, policy: &str) -> String {
     format!(
         r#"{{"partitionKey":{{"paths":{paths}}},
-            "indexingPolicy":{{{policy},"compositeIndexes":{COMPOSITES}}}}}"#
+            "indexingPolicy":{{{policy},"compositeIndexes":{COMPOSITES},
+            "spatialIndexes":{SPATIAL}}}}}"#
     )
 }
 

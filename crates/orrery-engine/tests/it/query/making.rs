@@ -1,5 +1,6 @@
 //! Random items and random queries over them.
 
+use super::spatial;
 use crate::harness::TestEntropy;
 
 /// Scalars of all kinds, some of which an index can only tell apart with effort, as JSON.
@@ -92,6 +93,9 @@ pub fn item(dice: &TestEntropy, id: u64, nodes: bool) -> (String, String) {
             value(dice, depth)
         ));
     }
+    if dice.below(3) == 0 {
+        members.push(format!("\"at\":{}", spatial::shape(dice)));
+    }
     (pk, format!("{{{}}}", members.join(",")))
 }
 
@@ -141,6 +145,9 @@ fn list(dice: &TestEntropy, path: &str) -> String {
 /// A condition.
 pub fn condition(dice: &TestEntropy, depth: u64) -> String {
     let part = |dice: &TestEntropy| condition(dice, depth.saturating_sub(1));
+    if dice.below(20) == 0 {
+        return spatial::condition(dice, "c.at");
+    }
     match dice.below(if depth == 0 { 15 } else { 21 }) {
         0 | 1 => {
             let path = path(dice);
@@ -250,6 +257,9 @@ pub const COMPOSITES: &str = r#"[
     [{"path":"/a"},{"path":"/n"}],
     [{"path":"/n","order":"descending"},{"path":"/s"}],
     [{"path":"/s","order":"descending"},{"path":"/a","order":"descending"},{"path":"/n"}]]"#;
+
+/// The spatial index of the test's containers.
+pub const SPATIAL: &str = r#"[{"path":"/at/*","types":["Point","Polygon","MultiPolygon"]}]"#;
 
 const ORDERS: [&str; 16] = [
     "c.a",

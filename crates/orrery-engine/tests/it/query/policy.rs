@@ -12,7 +12,7 @@ use orrery_storage::{MemoryStore, Writes};
 
 use super::asking::{ask, expected, rows, spec as query, walk};
 use super::differential::{fill, short};
-use super::making::{COMPOSITES, any};
+use super::making::{COMPOSITES, SPATIAL, any};
 use crate::harness::{TestEntropy, World, clock, parse_key, request, spec};
 
 fn definition(policy: &str) -> String {
@@ -29,9 +29,9 @@ fn policies() -> [String; 4] {
         ),
         format!(
             r#""includedPaths":[{{"path":"/*"}}],"excludedPaths":[{{"path":"/tags/*"}}],
-            "compositeIndexes":{COMPOSITES}"#
+            "compositeIndexes":{COMPOSITES},"spatialIndexes":{SPATIAL}"#
         ),
-        format!(r#"{all},"compositeIndexes":{COMPOSITES}"#),
+        format!(r#"{all},"compositeIndexes":{COMPOSITES},"spatialIndexes":{SPATIAL}"#),
     ]
 }
 
