@@ -236,7 +236,7 @@ fn walk<'e>(mut value: Val<'e>, steps: &[Step]) -> Val<'e> {
 fn array<'e>(elements: &'e [Node], frame: &'e Frame<'e>, run: &Run<'_>) -> Value<'e> {
     run.spend(elements.len() as u64);
     let mark = run.held();
-    let mut values = Vec::new();
+    let mut values = Vec::with_capacity(elements.len());
     for element in elements {
         let value = eval(element, frame, run).into_value();
         if run.exhausted() {
@@ -254,7 +254,7 @@ fn array<'e>(elements: &'e [Node], frame: &'e Frame<'e>, run: &Run<'_>) -> Value
 fn object<'e>(members: &'e [(String, Node)], frame: &'e Frame<'e>, run: &Run<'_>) -> Value<'e> {
     run.spend(members.len() as u64);
     let mark = run.held();
-    let mut values = Vec::new();
+    let mut values = Vec::with_capacity(members.len());
     for (name, node) in members {
         let value = eval(node, frame, run).into_value();
         if run.exhausted() {

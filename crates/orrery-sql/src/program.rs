@@ -92,6 +92,11 @@ impl Program {
         self.select.grouping.is_some()
     }
 
+    /// True when an item may have several rows, or none although WHERE accepts it.
+    pub fn joins(&self) -> bool {
+        !self.select.sources.is_empty()
+    }
+
     /// True for SELECT DISTINCT.
     pub fn is_distinct(&self) -> bool {
         self.select.distinct

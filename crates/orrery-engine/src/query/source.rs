@@ -15,9 +15,9 @@ use crate::error::Error;
 use crate::layout::keys;
 use crate::partition::{PartitionSnapshot, StoredItem};
 
-/// Items of the first chunk at most; queries that need few get no more.
+/// Items of the first chunk at most where one item may fill a page.
 const FIRST_CHUNK: usize = 16;
-/// Items of later chunks at most.
+/// Items of a chunk at most.
 pub(super) const CHUNK: usize = 256;
 /// Most bytes that one chunk brings, and one item more.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
@@ -93,8 +93,14 @@ impl Source {
             },
             Access::Ordered(walk) => Way::Ordered(Box::new(Walk::new(walk, start.place, ground)?)),
         };
-        let chunk = usize::try_from(start.rows).unwrap_or(usize::MAX);
-        let chunk = chunk.clamp(1, FIRST_CHUNK);
+        let rows = usize::try_from(start.rows).unwrap_or(usize::MAX);
+        // As many rows take at least as many items, unless items have several rows each.
+        let most = if ground.run.prepared.program.joins() {
+            FIRST_CHUNK
+        } else {
+            CHUNK
+        };
+        let chunk = rows.clamp(1, most);
         Ok(Self { way, chunk })
     }
 
