@@ -22,6 +22,8 @@ const PACKAGES: [&str; 4] = [
 ];
 /// Longest download.
 const LIMIT: Duration = Duration::from_secs(900);
+/// Longest verification of all scenarios.
+const VERIFY_LIMIT: Duration = Duration::from_secs(7_200);
 /// How far a spread may be from the one that was measured first.
 const SPREAD: f64 = 0.05;
 /// How far a share of missing values may be.
@@ -33,6 +35,21 @@ pub struct Options {
     pub binary: Binary,
     /// Write the document anew instead of comparing.
     pub bless: bool,
+}
+
+/// Replays every key of every scenario on the engine.
+pub fn verify(binary: &Binary) -> Result<()> {
+    let folder = paths::repository().join("examples/keylab");
+    let mut specs: Vec<PathBuf> = std::fs::read_dir(&folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
+    specs.sort();
+    process::run(
+        Command::new(binary.path()?)
+            .args(["keylab", "verify", "--all"])
+            .args(specs),
+        VERIFY_LIMIT,
+    )
 }
 
 /// Fetches the data, analyses it, compares.

@@ -92,6 +92,8 @@ Developer commands of OrreryDB.
   cargo xtask keylab                 the laboratory on real data, and the figures of docs/keylab.md
               [--bless]              write those figures anew
               [--debug | --binary FILE]
+  cargo xtask keylab verify          every key of every scenario on the engine (minutes)
+              [--debug | --binary FILE]
 
   cargo xtask fuzz [TARGET]          fuzz targets; needs the nightly compiler
               [--minutes N]          for each target (default 5)
@@ -171,12 +173,17 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
             differential::run(&options)
         }
         Some("keylab") => {
+            let what = arguments.command();
             let options = keylab::Options {
                 binary: server::Binary::of(&mut arguments)?,
                 bless: arguments.switch("--bless"),
             };
             arguments.finish()?;
-            keylab::run(&options)
+            match what.as_deref() {
+                None => keylab::run(&options),
+                Some("verify") => keylab::verify(&options.binary),
+                Some(other) => bail!("keylab knows no '{other}'; see cargo xtask help"),
+            }
         }
         Some("sim") => {
             let hours: Option<u64> = arguments.number("--hours")?;

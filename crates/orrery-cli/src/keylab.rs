@@ -3,10 +3,13 @@
 
 mod analyze;
 mod check;
+mod container;
 mod data;
 mod generate;
 mod init;
 mod simulate;
+mod traffic;
+mod verify;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -20,6 +23,7 @@ Examples:
   orrery keylab init --data orders.csv > workload.yaml
   orrery keylab analyze --data orders.csv --workload workload.yaml
   orrery keylab simulate examples/keylab/s01-orders.yaml
+  orrery keylab verify examples/keylab/s01-orders.yaml
 
 Exit code: that of the command; see its own help.";
 
@@ -43,6 +47,8 @@ enum KeylabCommand {
     Init(init::InitArgs),
     /// Compute the candidates of a scenario from its shares, without data.
     Simulate(simulate::SimulateArgs),
+    /// Replay a workload on the engine and compare with what is predicted.
+    Verify(verify::VerifyArgs),
 }
 
 /// Runs the command.
@@ -53,6 +59,7 @@ pub fn run(args: &KeylabArgs) -> Result<ExitCode> {
         KeylabCommand::Generate(args) => generate::run(args),
         KeylabCommand::Init(args) => init::run(args),
         KeylabCommand::Simulate(args) => simulate::run(args),
+        KeylabCommand::Verify(args) => verify::run(args),
     }
 }
 

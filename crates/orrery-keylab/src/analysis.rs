@@ -9,7 +9,7 @@ mod spread;
 use serde::Serialize;
 
 use crate::candidates::{first_round, labels_needed, second_round};
-use crate::demand::{self, Charges, Demand, Window};
+use crate::demand::{self, Charges, Demand, MeasuredCharge, Window};
 use crate::error::KeylabError;
 use crate::gate::GateName;
 use crate::gates;
@@ -134,6 +134,49 @@ impl<'a> Laboratory<'a> {
         &self.table
     }
 
+    /// The volume of a horizon of the workload.
+    pub(crate) fn volume(&self, name: &str) -> Result<Volume, KeylabError> {
+        let horizons = &self.workload.horizons;
+        let found = horizons.iter().find(|horizon| horizon.name == name);
+        found
+            .map(volume)
+            .ok_or_else(|| KeylabError::invalid("horizons", format!("none is called '{name}'")))
+    }
+
+    /// Whether throughput follows the load.
+    pub(crate) fn is_autoscale(&self) -> bool {
+        self.rule.autoscale
+    }
+
+    /// The workload, with charges that an engine took in the place of others.
+    pub(crate) fn measured_demands(
+        &self,
+        measured: Option<&std::collections::BTreeMap<String, MeasuredCharge>>,
+    ) -> Vec<Demand<'a>> {
+        let mut demands = self.demands.clone();
+        if let Some(measured) = measured {
+            demand::measure(&mut demands, measured);
+        }
+        demands
+    }
+
+    /// The layout of a key, with such charges.
+    pub(crate) fn measured_layout(
+        &self,
+        key: &KeySpec,
+        measured: Option<&std::collections::BTreeMap<String, MeasuredCharge>>,
+    ) -> Result<Layout, KeylabError> {
+        let columns = self.columns(key).ok_or_else(|| {
+            let title = key.title();
+            KeylabError::invalid(title, "not in the data, or no time that can be cut")
+        })?;
+        let columns: Vec<&Column> = columns.iter().collect();
+        let demands = self.measured_demands(measured);
+        let mut sampled = self.sampled(key, &columns, &demands);
+        sampled.is_measured = measured.is_some();
+        Ok(of_sample(&sampled).0)
+    }
+
     fn hash(&self) -> Hash<'static> {
         if self.workload.container.version1 {
             &version1
@@ -143,7 +186,7 @@ impl<'a> Laboratory<'a> {
     }
 
     /// The columns of a key, those of truncated times made; `None` when one is not in the data.
-    fn columns(&self, key: &KeySpec) -> Option<Vec<Column>> {
+    pub(crate) fn columns(&self, key: &KeySpec) -> Option<Vec<Column>> {
         key.fields()
             .into_iter()
             .map(|field| match field.split_once('@') {
@@ -326,6 +369,7 @@ impl<'a> Laboratory<'a> {
             charges: sampled.charges,
             hash: sampled.hash,
             delta: sampled.delta,
+            is_measured: false,
         };
         Some(of_sample(&sampled).0)
     }
@@ -399,6 +443,7 @@ impl<'a> Laboratory<'a> {
             hash: self.hash(),
             delta: self.delta / TESTED,
             arrival: None,
+            is_measured: false,
         }
     }
 }

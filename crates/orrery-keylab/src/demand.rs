@@ -95,6 +95,8 @@ pub struct Demand<'a> {
     pub is_measured: bool,
     /// Part of the charge that is paid once when several partitions are visited.
     pub loads: f64,
+    /// Charge of visiting one more partition.
+    pub visit: f64,
     /// At most so many visits.
     pub most_visits: Option<f64>,
     /// What the caller knows.
@@ -134,11 +136,35 @@ pub fn settle<'a>(
             charge,
             is_measured: measured.is_some(),
             loads,
+            visit: charges.visit,
             most_visits: given(|a| a.visits),
             filter,
         });
     }
     Ok(demands)
+}
+
+/// Charges of one pattern as an engine took them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeasuredCharge {
+    /// As [`Demand::charge`].
+    pub charge: f64,
+    /// As [`Demand::loads`].
+    pub loads: f64,
+    /// As [`Demand::visit`].
+    pub visit: f64,
+}
+
+/// Puts measured charges, by pattern, in the place of all others.
+pub fn measure(demands: &mut [Demand<'_>], measured: &BTreeMap<String, MeasuredCharge>) {
+    for demand in demands {
+        if let Some(measured) = measured.get(&demand.pattern.name) {
+            demand.charge = measured.charge;
+            demand.loads = measured.loads;
+            demand.visit = measured.visit;
+            demand.is_measured = true;
+        }
+    }
 }
 
 /// What the workload would cost if every request visited one partition.

@@ -11,7 +11,7 @@ pub const THROTTLED_FAIL: f64 = 0.05;
 /// More than this share is to be watched.
 pub const THROTTLED_WARN: f64 = 0.01;
 /// From this part of the limit on, the service's own alert fires.
-const ALERT: f64 = 0.7;
+pub const ALERT: f64 = 0.7;
 /// More changes than this share of the items make a value unstable.
 pub const CHANGES_FAIL: f64 = 0.001;
 /// Operations in one batch.

@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 
 use orrery_model::json;
 use orrery_model::partition_key::KeyComponent;
-use orrery_model::value::{Number, Object, Value};
+use orrery_model::value::{Object, Value};
 
 use crate::error::KeylabError;
 use crate::scenario::{FieldSpec, Scenario};
 use crate::shares::ValueSet;
 use crate::value_format::{ValueFormat, mix};
+use crate::verify::items::owned;
 
 /// A generator of items.
 pub struct Generator {
@@ -106,7 +107,7 @@ impl Generator {
 }
 
 /// Makes the text as long as wanted with a member that nobody reads.
-fn fill(text: &mut Vec<u8>, wanted: usize) {
+pub(crate) fn fill(text: &mut Vec<u8>, wanted: usize) {
     const OPEN: &[u8] = b",\"filler\":\"";
     let missing = wanted.saturating_sub(text.len() + OPEN.len() + 1);
     if missing == 0 {
@@ -118,7 +119,7 @@ fn fill(text: &mut Vec<u8>, wanted: usize) {
     text.extend_from_slice(b"\"}");
 }
 
-fn insert(object: &mut Object<'static>, path: &[String], value: Value<'static>) {
+pub(crate) fn insert(object: &mut Object<'static>, path: &[String], value: Value<'static>) {
     let Some((name, rest)) = path.split_first() else {
         return;
     };
@@ -132,16 +133,6 @@ fn insert(object: &mut Object<'static>, path: &[String], value: Value<'static>) 
     };
     insert(&mut inner, rest, value);
     object.insert(name.clone(), Value::Object(inner));
-}
-
-fn owned(component: &KeyComponent) -> Value<'static> {
-    match component {
-        KeyComponent::Null => Value::Null,
-        KeyComponent::Bool(value) => Value::Bool(*value),
-        KeyComponent::Number(value) => Value::Number(Number::from(*value)),
-        KeyComponent::String(text) => Value::from(text.clone()),
-        _ => Value::Undefined,
-    }
 }
 
 fn source(spec: &FieldSpec, at: &str) -> Result<Source, KeylabError> {

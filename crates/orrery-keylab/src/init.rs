@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use crate::placement::GIGABYTE;
 use crate::profile::Profile;
 use crate::report::text::{amount, percent};
+use crate::traffic::Observed;
+use crate::workload::Workload;
 
 /// Members that are proposed for conditions.
 const PROPOSED: usize = 3;
@@ -65,6 +67,44 @@ pub fn workload(profile: &Profile) -> String {
         (gb * 10.0).max(0.01)
     );
     text
+}
+
+/// The file's text for recorded requests: the patterns as they came, to be put right by hand.
+pub fn recorded(workload: &Workload, observed: &Observed) -> Result<String, serde_json::Error> {
+    let mut text = String::from(
+        "# What was asked of the container, from recorded requests: rates a second, and charges as they\n# were measured. Every member is explained in docs/keylab-scenarios.md.\n",
+    );
+    let mut fact = |what: &str, value: String| {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "# {what}: {value}");
+    };
+    if let Some(container) = &observed.container {
+        fact("Container", container.clone());
+    }
+    if !observed.key_paths.is_empty() {
+        fact(
+            "Partition key today",
+            format!("/{}", observed.key_paths.join(", /")),
+        );
+    }
+    if let Some(partitions) = observed.partitions {
+        fact("Physical partitions today", partitions.to_string());
+    }
+    text.push_str("workload:\n");
+    for pattern in &workload.workload {
+        let _ = writeln!(text, "  - {}", serde_json::to_string(pattern)?);
+    }
+    text.push_str("horizons:\n");
+    for horizon in &workload.horizons {
+        let _ = writeln!(
+            text,
+            "  - {} # put the gigabytes right",
+            serde_json::to_string(horizon)?
+        );
+    }
+    let container = serde_json::to_string(&workload.container)?;
+    let _ = writeln!(text, "container: {container}");
+    Ok(text)
 }
 
 fn missing(present: u64, items: u64) -> String {

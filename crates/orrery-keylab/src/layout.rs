@@ -6,13 +6,16 @@ mod reach;
 mod sample;
 mod scenario;
 
+use orrery_model::partition_key::KeyComponent;
 use serde::Serialize;
 
+use crate::demand::Demand;
 use crate::evidence::Interval;
 use crate::routing::Reach;
+use crate::shares::ValueSet;
 
 pub use sample::{Groups, Sampled, WINDOW, group_key, group_text, of_sample};
-pub use scenario::{Building, of_scenario};
+pub use scenario::{Building, joined, labels, of_scenario};
 
 /// The demand of a workload under one key, at a rate factor of 1.
 #[derive(Debug, Clone)]
@@ -22,8 +25,12 @@ pub struct Layout {
     /// Request units a second of visits that hit partitions at random: of reads that ask for
     /// several values.
     pub scattered: f64,
+    /// Visits a second beyond the first of each request, fan-out aside.
+    pub further_visits: f64,
     /// Queries a second that visit every partition.
     pub fan_out: f64,
+    /// Request units a second that they take of every partition.
+    pub fan_out_ru: f64,
     /// Charge of visiting a partition.
     pub visit: f64,
     /// Reads of a prefix of a hierarchical key.
@@ -44,6 +51,29 @@ pub struct Layout {
     pub effective_values: f64,
     /// Different values that production has.
     pub distinct: f64,
+}
+
+impl Layout {
+    /// Adds up the requests that visit every partition.
+    fn count_fan_out(&mut self, demands: &[Demand<'_>]) {
+        for (demand, route) in demands.iter().zip(&self.routes) {
+            if route.reach == Reach::FanOut {
+                self.fan_out += demand.rate;
+                self.fan_out_ru += demand.rate * demand.visit;
+            }
+        }
+    }
+}
+
+/// The values of a field with those beside it that patterns name, and for each pattern the weight
+/// of each value among its requests.
+pub(crate) fn axis_weights(
+    demands: &[Demand<'_>],
+    field: &str,
+    set: &ValueSet,
+) -> (Vec<KeyComponent>, Vec<Vec<f64>>) {
+    let axis = axis::Axis::of(demands, field, set, true);
+    (axis.values, axis.weights)
 }
 
 /// Where keys are.
@@ -68,6 +98,9 @@ pub enum Keys {
         demand: Vec<f64>,
         /// Names of the first-level values, as JSON.
         names: Vec<String>,
+        /// Positions of the second and third level of each key; where all first-level values have
+        /// the same below them, of those of one.
+        below: Vec<[u128; 2]>,
     },
 }
 
@@ -80,6 +113,8 @@ pub struct PrefixReads {
     pub charge: f64,
     /// Part of the charge that is paid once.
     pub loads: f64,
+    /// Charge of each visit when there are several.
+    pub visit: f64,
 }
 
 /// How a pattern is routed.

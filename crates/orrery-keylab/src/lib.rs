@@ -31,6 +31,8 @@ pub mod shares;
 pub mod simulate;
 pub mod table;
 pub mod throttle;
+pub mod traffic;
 pub mod value_format;
 pub mod verdict;
+pub mod verify;
 pub mod workload;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::evidence::Interval;
 use crate::layout::{Keys, Layout, PrefixReads};
-use crate::placement::{PartitionRule, by_byte_median, owner};
+use crate::placement::{PartitionRule, SPACE, by_byte_median, even_cuts, owner};
 use crate::throttle::throttled_share;
 
 /// Volume and throughput at one time.
@@ -44,6 +44,9 @@ pub struct Outcome {
     pub hottest_name: String,
     /// Queries a second that visit every partition.
     pub fan_out: f64,
+    /// Mean charge of one visit to one partition.
+    #[serde(skip)]
+    pub visit_charge: f64,
     /// Request units a second by partition, in order of position.
     pub demands: Vec<f64>,
     /// Gigabytes by partition, where the layout knows them.
@@ -151,29 +154,10 @@ fn at_throughput(layout: &Layout, volume: &Volume, ru: f64, rule: &PartitionRule
             bytes,
             demand,
             names,
+            ..
         } => {
-            let mut filled = Vec::with_capacity(bytes.len() + 1);
-            let mut sum = 0.0;
-            filled.push(sum);
-            for share in bytes {
-                sum += share * volume.gb;
-                filled.push(sum);
-            }
-            // Known containers keep their even ranges; others split where bytes are.
-            let (initial, least, most) = match volume.partitions {
-                Some(count) => (count, count, f64::INFINITY),
-                None => (rule.initial(ru), rule.least(ru), rule.partition_gb()),
-            };
-            let bounds = by_byte_median(heads, &filled, initial, least, most);
-            let mut placed = hierarchy(
-                heads,
-                &bounds,
-                demand,
-                bytes,
-                &layout.prefixes,
-                names,
-                layout.visit,
-            );
+            let (filled, bounds, _) = hierarchical_bounds(heads, bytes, volume, ru, rule);
+            let mut placed = hierarchy(heads, &bounds, demand, bytes, &layout.prefixes, names);
             placed.stored = bounds
                 .windows(2)
                 .map(|part| filled[part[1]] - filled[part[0]])
@@ -182,13 +166,12 @@ fn at_throughput(layout: &Layout, volume: &Volume, ru: f64, rule: &PartitionRule
         }
     };
     let count = placed.demands.len();
-    let everywhere = layout.scattered / count as f64 + layout.fan_out * layout.visit;
+    let everywhere = layout.scattered / count as f64 + layout.fan_out_ru;
     for demand in &mut placed.demands {
         *demand = (*demand + everywhere) * volume.rates;
     }
     let total: f64 = placed.demands.iter().sum();
-    let visits =
-        layout.requests + layout.scattered / layout.visit + layout.fan_out * (count as f64 - 1.0);
+    let visits = layout.requests + layout.further_visits + layout.fan_out * (count as f64 - 1.0);
     let charge = if visits > 0.0 {
         total / (visits * volume.rates.max(f64::MIN_POSITIVE))
     } else {
@@ -206,9 +189,86 @@ fn at_throughput(layout: &Layout, volume: &Volume, ru: f64, rule: &PartitionRule
         hottest: placed.hottest.0 * volume.rates,
         hottest_name: placed.hottest.1,
         fan_out: layout.fan_out * volume.rates,
+        visit_charge: charge,
         demands: placed.demands,
         stored_gb: placed.stored,
     }
+}
+
+/// Bytes before each key, the keys at which partitions begin, and with how many even ranges the
+/// container began.
+fn hierarchical_bounds(
+    heads: &[(u128, usize)],
+    bytes: &[f64],
+    volume: &Volume,
+    ru: f64,
+    rule: &PartitionRule,
+) -> (Vec<f64>, Vec<usize>, u32) {
+    let mut filled = Vec::with_capacity(bytes.len() + 1);
+    let mut sum = 0.0;
+    filled.push(sum);
+    for share in bytes {
+        sum += share * volume.gb;
+        filled.push(sum);
+    }
+    // Known containers keep their even ranges; others split where bytes are.
+    let (initial, least, most) = match volume.partitions {
+        Some(count) => (count, count, f64::INFINITY),
+        None => (rule.initial(ru), rule.least(ru), rule.partition_gb()),
+    };
+    let bounds = by_byte_median(heads, &filled, initial, least, most);
+    (filled, bounds, initial)
+}
+
+/// Where the partitions of an outcome begin, the first one aside: positions of the first level,
+/// and of the others where a first-level value is cut.
+pub fn boundaries(
+    layout: &Layout,
+    volume: &Volume,
+    outcome: &Outcome,
+    rule: &PartitionRule,
+) -> Vec<Vec<u8>> {
+    let even = |part: usize, of: usize| {
+        let position = SPACE / of as u128 * part as u128;
+        position.to_be_bytes().to_vec()
+    };
+    let Keys::Hierarchy {
+        heads,
+        bytes,
+        below,
+        ..
+    } = &layout.keys
+    else {
+        return (1..outcome.partitions)
+            .map(|part| even(part, outcome.partitions))
+            .collect();
+    };
+    let (_, bounds, initial) = hierarchical_bounds(heads, bytes, volume, outcome.provisioned, rule);
+    let levels = if below.iter().any(|below| below[1] > 0) {
+        2
+    } else {
+        1
+    };
+    let initial_cuts = even_cuts(heads, bytes.len(), initial);
+    // The even ranges of the beginning are all there still, in order, with cuts in between.
+    let mut part = 1;
+    let mut positions = Vec::with_capacity(bounds.len());
+    for &bound in &bounds[1..bounds.len() - 1] {
+        if initial_cuts.get(part) == Some(&bound) && part < initial as usize {
+            positions.push(even(part, initial as usize));
+            part += 1;
+            continue;
+        }
+        let head = heads
+            .partition_point(|head| head.1 <= bound)
+            .saturating_sub(1);
+        let mut position = heads[head].0.to_be_bytes().to_vec();
+        for level in &below[bound % below.len()][..levels] {
+            position.extend_from_slice(&level.to_be_bytes());
+        }
+        positions.push(position);
+    }
+    positions
 }
 
 struct Placed {
@@ -226,7 +286,6 @@ fn hierarchy(
     bytes: &[f64],
     prefixes: &[PrefixReads],
     names: &[String],
-    visit: f64,
 ) -> Placed {
     let count = bounds.len().saturating_sub(1);
     let mut demands = vec![0.0; count];
@@ -258,7 +317,7 @@ fn hierarchy(
                 };
                 here += reads.rates[head]
                     * if visits > 1.0 {
-                        visit + reads.loads * share
+                        reads.visit + reads.loads * share
                     } else {
                         reads.charge
                     };

@@ -103,15 +103,7 @@ pub fn by_byte_median(
     most_bytes: f64,
 ) -> Vec<usize> {
     let keys = filled.len().saturating_sub(1);
-    let mut cuts = vec![0];
-    let mut head = 0;
-    for part in 1..initial as usize {
-        while head < heads.len() && owner(heads[head].0, initial) < part {
-            head += 1;
-        }
-        cuts.push(heads.get(head).map_or(keys, |&(_, start)| start));
-    }
-    cuts.push(keys);
+    let cuts = even_cuts(heads, keys, initial);
     let mut parts = Vec::with_capacity(cuts.len() * 2);
     for range in cuts.windows(2) {
         split(filled, range[0], range[1], most_bytes, &mut parts);
@@ -131,6 +123,20 @@ pub fn by_byte_median(
     let mut bounds: Vec<usize> = parts.iter().map(|part| part.0).collect();
     bounds.push(keys);
     bounds
+}
+
+/// The keys at which even ranges of the first level's hash begin and, last, the number of keys.
+pub fn even_cuts(heads: &[(u128, usize)], keys: usize, count: u32) -> Vec<usize> {
+    let mut cuts = vec![0];
+    let mut head = 0;
+    for part in 1..count as usize {
+        while head < heads.len() && owner(heads[head].0, count) < part {
+            head += 1;
+        }
+        cuts.push(heads.get(head).map_or(keys, |&(_, start)| start));
+    }
+    cuts.push(keys);
+    cuts
 }
 
 fn split(filled: &[f64], from: usize, to: usize, most: f64, parts: &mut Vec<(usize, usize)>) {

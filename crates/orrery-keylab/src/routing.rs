@@ -80,8 +80,19 @@ impl Known {
 /// A condition, parsed.
 #[derive(Debug, Clone)]
 pub struct Filter {
+    text: String,
     query: Query,
+    named: Vec<(String, Value<'static>)>,
     parameters: Parameters,
+}
+
+/// What a condition compares a field with.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand {
+    /// A value of the text, or of a parameter whose value is given.
+    Value(KeyComponent),
+    /// A parameter without a value, by its name with `@`.
+    Parameter(String),
 }
 
 impl Filter {
@@ -103,7 +114,7 @@ impl Filter {
                 |error| format!("'{text}': {}", error.message),
             )
         })?;
-        let parameters = parameter_names(&whole)
+        let mut named: Vec<(String, Value<'static>)> = parameter_names(&whole)
             .map(|name| {
                 let given = params
                     .get(name)
@@ -118,9 +129,13 @@ impl Filter {
                 (name.to_owned(), value)
             })
             .collect();
+        named.sort_by(|left, right| left.0.cmp(&right.0));
+        named.dedup_by(|left, right| left.0 == right.0);
         Ok(Self {
+            text: whole,
             query,
-            parameters: Parameters::new(parameters),
+            parameters: Parameters::new(named.clone()),
+            named,
         })
     }
 
@@ -136,6 +151,37 @@ impl Filter {
                     .collect(),
             ),
         }
+    }
+
+    /// What a field is compared with when it must equal one of several operands; `None` when
+    /// nothing narrows it.
+    pub fn operands(&self, field: &str) -> Option<Vec<Operand>> {
+        match self.keys(&[field]) {
+            KeyFilter::Unconstrained => None,
+            KeyFilter::Contradictory => Some(Vec::new()),
+            KeyFilter::Keys(keys) => keys
+                .iter()
+                .map(|key| {
+                    Some(match key.components().first()? {
+                        KeyComponent::String(text) if text.starts_with(PLACEHOLDER) => {
+                            Operand::Parameter(text[PLACEHOLDER.len_utf8()..].to_owned())
+                        }
+                        other => Operand::Value(other.clone()),
+                    })
+                })
+                .collect(),
+        }
+    }
+
+    /// The parameters with the values that were given for them; those without one have a string
+    /// that no item has.
+    pub fn parameters(&self) -> &[(String, Value<'static>)] {
+        &self.named
+    }
+
+    /// The whole query.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// How many full keys and how many prefixes of these fields it names; `None` when it does not

@@ -308,7 +308,7 @@ pub fn complexity(key: &KeySpec) -> u8 {
     }
 }
 
-fn volume(horizon: &Horizon, candidate: &CandidateSpec) -> Volume {
+pub(crate) fn volume(horizon: &Horizon, candidate: &CandidateSpec) -> Volume {
     Volume {
         gb: horizon.gb,
         ru: horizon.ru,
@@ -321,7 +321,7 @@ fn volume(horizon: &Horizon, candidate: &CandidateSpec) -> Volume {
     }
 }
 
-fn facts(scenario: &Scenario, candidate: &CandidateSpec) -> KeyFacts {
+pub(crate) fn facts(scenario: &Scenario, candidate: &CandidateSpec) -> KeyFacts {
     let mut fields: Vec<String> = candidate
         .key
         .fields()
@@ -445,6 +445,7 @@ impl<'a> Layouts<'a> {
                 counts: &horizon.counts,
                 window,
                 hash: self.hash,
+                measured: None,
             })?;
             self.built.push((window, horizon.counts.clone(), layout));
             self.built.len() - 1

@@ -7,10 +7,14 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 use orrery_keylab::analysis::{Analysis, Laboratory};
 use orrery_keylab::emit::{self, Target};
+use orrery_keylab::placement::GIGABYTE;
+use orrery_keylab::profile::Profile;
 use orrery_keylab::report::{advice, html, json, markdown, terminal};
 use orrery_keylab::workload::Workload;
 
+use super::container::SampleArgs;
 use super::data::{self, DataReport};
+use super::traffic::{self, Recorded, TrafficArgs};
 use crate::import::csv_items::CsvOptions;
 use crate::output;
 
@@ -24,8 +28,11 @@ Examples:
   orrery keylab analyze --data orders.csv --workload workload.yaml
   orrery keylab analyze --data items/ --workload workload.yaml --out report
   orrery keylab analyze --data items.ndjson.gz --workload workload.yaml --emit bicep
+  orrery keylab analyze --trace trace.ndjson                   recorded requests as the workload
+  orrery keylab analyze --data orders.csv --diagnostics PT1H.json
+  orrery keylab analyze --endpoint http://127.0.0.1:8081 --in shop/orders --workload workload.yaml
 
-Data: NDJSON, JSON arrays, CSV and TSV with a header line, gzip or zstd of these, folders of them.
+Data: a running container, or files: NDJSON, JSON arrays, CSV and TSV with a header line, gzip or zstd of these, folders of them.
 
 Exit code: 0 analysed; 3 analysed, but some of the data could not be read; 1 failed; 2 wrong usage.";
 
@@ -35,6 +42,10 @@ Exit code: 0 analysed; 3 analysed, but some of the data could not be read; 1 fai
 pub struct AnalyzeArgs {
     #[command(flatten)]
     pub data: DataArgs,
+    #[command(flatten)]
+    traffic: TrafficArgs,
+    #[command(flatten)]
+    sample: SampleArgs,
     /// What is asked of the container, and how much there will be.
     #[arg(long, value_name = "YAML")]
     workload: Option<PathBuf>,
@@ -56,7 +67,13 @@ pub struct AnalyzeArgs {
 #[derive(Debug, Args)]
 pub struct DataArgs {
     /// Files or folders with items.
-    #[arg(long = "data", required = true, num_args = 1.., value_name = "FILE")]
+    #[arg(
+        long = "data",
+        required_unless_present_any =
+            ["trace", "query_log", "diagnostics", "endpoint", "connection_string"],
+        num_args = 1..,
+        value_name = "FILE"
+    )]
     pub files: Vec<PathBuf>,
     /// CSV: a text that means nothing, such as NA.
     #[arg(long, value_name = "TEXT")]
@@ -64,6 +81,26 @@ pub struct DataArgs {
 }
 
 impl DataArgs {
+    /// The items' profile: of the files, else of a sample of the container, else of the items that
+    /// recorded requests named.
+    pub fn profile(
+        &self,
+        recorded: Option<&Recorded>,
+        sample: &SampleArgs,
+        container: Option<&str>,
+    ) -> Result<(Profile, DataReport)> {
+        if !self.files.is_empty() {
+            return data::profile(&self.files, &self.csv());
+        }
+        if sample.account.is_given() {
+            let sampled = sample.read(container)?;
+            output::note(&sampled.note)?;
+            return Ok((data::profile_items(&sampled.items)?, DataReport::default()));
+        }
+        let items = traffic::items_of(recorded)?;
+        Ok((data::profile_items(items)?, DataReport::default()))
+    }
+
     /// How CSV is read.
     pub fn csv(&self) -> CsvOptions {
         CsvOptions {
@@ -97,14 +134,22 @@ impl From<EmitArg> for Target {
 /// Runs the command.
 pub fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     // A mistake in the workload is told before gigabytes are read.
-    let workload = match &args.workload {
-        Some(path) => read_workload(path)?,
-        None => Workload::default(),
+    let written = args.workload.as_deref().map(read_workload).transpose()?;
+    let recorded = args.traffic.read()?;
+    let container = args.traffic.container.as_deref();
+    let (profile, report) = args
+        .data
+        .profile(recorded.as_ref(), &args.sample, container)?;
+    let workload = match &recorded {
+        Some(recorded) => recorded.added_to(written, profile.bytes as f64 / GIGABYTE)?,
+        None => written.unwrap_or_default(),
     };
-    let (profile, report) = data::profile(&args.data.files, &args.data.csv())?;
     let laboratory = Laboratory::new(&profile, &workload)?;
     let mut analysis = laboratory.analyze();
     told(&report, &mut analysis);
+    for note in recorded.iter().flat_map(|recorded| &recorded.notes) {
+        analysis.notes.push(note.clone());
+    }
     if let Some(folder) = &args.out {
         write_reports(folder, &analysis)?;
     }

@@ -11,6 +11,7 @@ use orrery_keylab::simulate::Row;
 use orrery_keylab::verdict::Verdict;
 use serde::{Deserialize, Serialize};
 
+use super::container::AccountArgs;
 use super::{analyze, data};
 use crate::import::csv_items::CsvOptions;
 use crate::output;
@@ -28,8 +29,9 @@ Examples:
   orrery keylab check infra/*.tf --container orders --data sample.ndjson --workload workload.yaml
   orrery keylab check infra/main.bicep --data s.ndjson --workload w.yaml --save baseline.json
   orrery keylab check infra/main.bicep --data s.ndjson --workload w.yaml --baseline baseline.json
+  orrery keylab check --endpoint http://127.0.0.1:8081 --in shop/orders
 
-Reads Bicep (partitionKey), ARM JSON and Terraform (azurerm_cosmosdb_sql_container).
+Reads a running container (--endpoint or --connection-string, and --in), Bicep (partitionKey), ARM JSON and Terraform (azurerm_cosmosdb_sql_container).
 
 Exit code: 0 every key passes; 4 a key is rejected, a query fans out that did not, or a charge grew
 by more than 5 %; 1 it could not be checked; 2 wrong usage.";
@@ -39,8 +41,16 @@ by more than 5 %; 1 it could not be checked; 2 wrong usage.";
 #[command(after_help = EXAMPLES)]
 pub struct CheckArgs {
     /// Files that declare containers.
-    #[arg(required = true, value_name = "FILE")]
+    #[arg(
+        required_unless_present_any = ["endpoint", "connection_string"],
+        value_name = "FILE"
+    )]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    account: AccountArgs,
+    /// With an account: the container whose key is checked.
+    #[arg(long = "in", value_name = "DATABASE/CONTAINER")]
+    inside: Option<String>,
     /// Only the container of this name.
     #[arg(long, value_name = "NAME")]
     container: Option<String>,
@@ -139,6 +149,11 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode> {
 /// The containers of all files, each with its place.
 fn declared(args: &CheckArgs) -> Result<Vec<(String, Declared)>> {
     let mut found = Vec::new();
+    if args.account.is_given() {
+        let inside = args.inside.as_deref();
+        let name = inside.context("name the container with --in DATABASE/CONTAINER")?;
+        found.push((name.to_owned(), args.account.declared(name)?));
+    }
     for path in &args.files {
         let name = path.display().to_string();
         let text = super::read_text(path)?;

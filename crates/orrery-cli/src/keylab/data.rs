@@ -17,6 +17,7 @@ use orrery_keylab::profile::{Profile, Profiler};
 
 use crate::import::csv_items::{CsvItems, CsvOptions};
 use crate::import::json_array::JsonArray;
+use crate::import::json_lines::JsonLines;
 use crate::import::record::Records;
 use crate::report;
 use blocks::{Block, LineBlocks};
@@ -117,6 +118,77 @@ pub fn profile(paths: &[PathBuf], csv: &CsvOptions) -> Result<(Profile, DataRepo
         );
     }
     Ok((profile, report))
+}
+
+/// Profiles items that are in memory.
+pub fn profile_items(items: &[Vec<u8>]) -> Result<Profile> {
+    let mut profiler = Profiler::new(SAMPLE_ITEMS, SAMPLE_BYTES);
+    for (index, item) in items.iter().enumerate() {
+        profiler
+            .item(index as u64, item)
+            .map_err(|broken| anyhow::anyhow!("item {index}: {}", broken.message))?;
+    }
+    Ok(profiler.finish())
+}
+
+/// Hands over the lines of a file, unpacked, each with its number from 1.
+pub fn lines(path: &Path, with: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+    let source = source(path.to_owned());
+    let mut stream = open(&source, &ProgressBar::hidden())?;
+    let mut number = 0;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = stream
+            .by_ref()
+            .take(blocks::MAX_LINE as u64)
+            .read_until(b'\n', &mut line)
+            .with_context(|| format!("reading {}", source.name))?;
+        if read == 0 {
+            return Ok(());
+        }
+        number += 1;
+        if read == blocks::MAX_LINE {
+            bail!(
+                "{}:{number}: the line is over {} MB",
+                source.name,
+                blocks::MAX_LINE >> 20
+            );
+        }
+        if !line.trim_ascii().is_empty() {
+            with(number, line.trim_ascii())?;
+        }
+    }
+}
+
+/// Hands over the rows of a file of JSON objects or CSV, as JSON text; a wrong one ends it.
+pub fn rows(
+    path: &Path,
+    csv: &CsvOptions,
+    with: &mut dyn FnMut(&[u8]) -> Result<(), String>,
+) -> Result<()> {
+    let source = source(path.to_owned());
+    let mut stream = open(&source, &ProgressBar::hidden())?;
+    let name = source.name.clone();
+    let first = stream.fill_buf()?.trim_ascii_start().first().copied();
+    let mut of_records = |records: &mut dyn Records| -> Result<()> {
+        while let Some(record) = records.next()? {
+            let record = record
+                .map_err(|broken| anyhow::anyhow!("{name}:{}: {}", broken.line, broken.message))?;
+            with(&record.body)
+                .map_err(|message| anyhow::anyhow!("{name}:{}: {message}", record.line))?;
+        }
+        Ok(())
+    };
+    match (format_of(path), first) {
+        (Some(Format::Csv { .. }), _) => {
+            let mut items = CsvItems::new(stream, csv.clone())
+                .with_context(|| format!("reading {}", source.name))?;
+            of_records(&mut items)
+        }
+        (_, Some(b'[')) => of_records(&mut JsonArray::new(stream)),
+        _ => of_records(&mut JsonLines::new(stream)),
+    }
 }
 
 /// A place that is no item.

@@ -4,14 +4,17 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use orrery_keylab::placement::GIGABYTE;
 
 use super::analyze::{DataArgs, code};
-use super::data;
+use super::container::SampleArgs;
+use super::traffic::{self, TrafficArgs};
 use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
   orrery keylab init --data orders.csv > workload.yaml
+  orrery keylab init --trace trace.ndjson > workload.yaml
 
 Exit code: 0 written; 3 written, but some of the data could not be read; 1 failed; 2 wrong usage.";
 
@@ -21,14 +24,29 @@ Exit code: 0 written; 3 written, but some of the data could not be read; 1 faile
 pub struct InitArgs {
     #[command(flatten)]
     data: DataArgs,
+    #[command(flatten)]
+    traffic: TrafficArgs,
+    #[command(flatten)]
+    sample: SampleArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &InitArgs) -> Result<ExitCode> {
-    let (profile, report) = data::profile(&args.data.files, &args.data.csv())?;
+    let recorded = args.traffic.read()?;
+    let container = args.traffic.container.as_deref();
+    let (profile, report) = args
+        .data
+        .profile(recorded.as_ref(), &args.sample, container)?;
     for message in &report.messages {
         output::note(message)?;
     }
-    output::text(&orrery_keylab::init::workload(&profile))?;
+    output::text(&match recorded {
+        Some(recorded) => {
+            traffic::tell(&recorded)?;
+            let workload = recorded.workload(profile.bytes as f64 / GIGABYTE)?;
+            orrery_keylab::init::recorded(&workload, recorded.traffic.observed())?
+        }
+        None => orrery_keylab::init::workload(&profile),
+    })?;
     Ok(code(&report))
 }

@@ -32,7 +32,7 @@ fn example(name: &str) -> String {
 
 #[test]
 fn help_of_every_command_has_examples_and_exit_codes() {
-    for command in ["analyze", "check", "generate", "init", "simulate"] {
+    for command in ["analyze", "check", "generate", "init", "simulate", "verify"] {
         let said = succeed(&["keylab", command, "--help"]);
         for words in [
             "Examples:",

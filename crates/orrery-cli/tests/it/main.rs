@@ -7,6 +7,8 @@ mod harness;
 mod help;
 mod import_export;
 mod keylab;
+mod keylab_traffic;
+mod keylab_verify;
 mod load;
 mod partitions;
 mod query;

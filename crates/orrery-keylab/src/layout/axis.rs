@@ -4,7 +4,9 @@
 use orrery_model::partition_key::KeyComponent;
 use rustc_hash::FxHashMap;
 
+use super::Route;
 use crate::demand::Demand;
+use crate::routing::{Filter, Reach};
 use crate::scenario::{Operation, Placement, ScalarValue};
 use crate::shares::{ValueSet, text_component};
 
@@ -121,6 +123,20 @@ impl Axis {
             })
             .collect();
         axis
+    }
+}
+
+impl Axis {
+    /// Reads that list all values of a part that their condition does not name visit each of them.
+    pub(super) fn visit_listed(&mut self, demands: &[Demand<'_>], routes: &[Route], field: &str) {
+        for (at, (demand, route)) in demands.iter().zip(routes).enumerate() {
+            let knows = |filter: &Filter| filter.known(field).count().is_some();
+            if matches!(route.reach, Reach::Values(_)) && !demand.filter.as_ref().is_some_and(knows)
+            {
+                let even = 1.0 / self.values.len() as f64;
+                self.weights[at].fill(even);
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use super::scenario::Building;
 use super::{Keys, Layout, PrefixReads};
 use crate::demand::Demand;
 use crate::error::KeylabError;
+use crate::placement::SPACE;
 use crate::report::text::key_text;
 use crate::routing::Reach;
 use crate::shares::ValueSet;
@@ -22,6 +23,7 @@ const MAX_KEYS: usize = 8_000_000;
 struct Tails {
     bytes: Vec<f64>,
     weights: Vec<Vec<f64>>,
+    positions: Vec<[u128; 2]>,
 }
 
 pub(super) fn place(
@@ -67,18 +69,20 @@ pub(super) fn place(
                     .collect(),
                 charge: demand.charge,
                 loads: demand.loads,
+                visit: demand.visit,
             }),
             _ => None,
         })
         .collect();
-    layout.scattered = demands
-        .iter()
-        .zip(&layout.routes)
-        .map(|(demand, route)| match route.reach {
-            Reach::Values(values) => demand.rate * (values - 1.0).max(0.0) * layout.visit,
-            _ => 0.0,
-        })
-        .sum();
+    if building.measured.is_none() {
+        for (demand, route) in demands.iter().zip(&layout.routes) {
+            if let Reach::Values(values) = route.reach {
+                let further = demand.rate * (values - 1.0).max(0.0);
+                layout.further_visits += further;
+                layout.scattered += further * demand.visit;
+            }
+        }
+    }
     let mut heads = Vec::with_capacity(order.len());
     let mut names = Vec::with_capacity(order.len());
     let (mut bytes, mut demand) = (Vec::with_capacity(count), Vec::with_capacity(count));
@@ -112,6 +116,7 @@ pub(super) fn place(
         bytes,
         demand,
         names,
+        below: tails.positions,
     };
     Ok(())
 }
@@ -125,14 +130,24 @@ fn tails(
     let mut tails = Tails {
         bytes: vec![1.0],
         weights: vec![vec![1.0]; demands.len()],
+        positions: vec![[0; 2]],
     };
-    for (field, set) in fields.iter().zip(sets).skip(1) {
+    for (depth, (field, set)) in fields.iter().zip(sets).skip(1).enumerate() {
         let level = level(building, demands, field, set);
+        let mut positions = Vec::with_capacity(tails.positions.len() * level.positions.len());
+        for above in &tails.positions {
+            for below in &level.positions {
+                let mut position = *above;
+                position[depth.min(1)] = below[0];
+                positions.push(position);
+            }
+        }
         let bytes = cross(&tails.bytes, &level.bytes);
         let weights = tails.weights.iter().zip(&level.weights);
         tails = Tails {
             weights: weights.map(|(above, below)| cross(above, below)).collect(),
             bytes,
+            positions,
         };
     }
     tails
@@ -152,6 +167,9 @@ fn level(building: &Building<'_>, demands: &[Demand<'_>], field: &str, set: &Val
         return Tails {
             weights: vec![even.clone(); demands.len()],
             bytes: even,
+            positions: (0..UNIQUE_STEPS)
+                .map(|step| [SPACE / UNIQUE_STEPS as u128 * step as u128, 0])
+                .collect(),
         };
     }
     let axis = Axis::of(demands, field, set, true);
@@ -166,6 +184,7 @@ fn level(building: &Building<'_>, demands: &[Demand<'_>], field: &str, set: &Val
     };
     Tails {
         bytes: in_order(&set.stored),
+        positions: order.iter().map(|&(position, _)| [position, 0]).collect(),
         weights: axis
             .weights
             .iter()

@@ -11,7 +11,8 @@ use crate::evidence::{Interval, clopper_pearson};
 use crate::placement::Hash;
 use crate::report::text::key_text;
 use crate::routing::Reach;
-use crate::scenario::{KeySpec, Operation};
+use crate::scenario::{KeySpec, Operation, Placement};
+use crate::shares::text_component;
 use crate::table::{Column, Table};
 
 /// Sets up to this size can be listed by an application.
@@ -37,6 +38,9 @@ pub struct Sampled<'a> {
     pub delta: f64,
     /// Rows in order of arrival, to look for the worst window; the average when absent.
     pub arrival: Option<&'a [u32]>,
+    /// Whether the charges are those of an engine: every visit is then placed where it goes, not
+    /// spread evenly.
+    pub is_measured: bool,
 }
 
 /// The rows by key.
@@ -159,11 +163,9 @@ pub fn of_sample(sampled: &Sampled<'_>) -> (Layout, Groups) {
             hottest: (0.0, String::new()),
         },
         scattered: 0.0,
-        fan_out: routes
-            .iter()
-            .filter(|route| route.reach == Reach::FanOut)
-            .map(|route| route.rate)
-            .sum(),
+        further_visits: 0.0,
+        fan_out: 0.0,
+        fan_out_ru: 0.0,
         visit: sampled.charges.visit,
         prefixes: Vec::new(),
         heavy: Vec::new(),
@@ -183,6 +185,7 @@ pub fn of_sample(sampled: &Sampled<'_>) -> (Layout, Groups) {
         },
         routes,
     };
+    layout.count_fan_out(sampled.demands);
     let worst = sampled.arrival.map(|order| worst_window(&groups, order));
     let shares: Vec<Vec<(u32, f64)>> = sampled
         .demands
@@ -252,25 +255,74 @@ fn shares(
             Some((*column, column.values.iter().map(is_meant).collect()))
         })
         .collect();
-    let mut items = vec![0_u32; groups.len()];
-    if meant.is_empty() || demand.pattern.op.is_write() {
-        items.clone_from(&groups.items);
+    let heat = heat(sampled.table, demand);
+    let is_of_all = meant.is_empty() || demand.pattern.op.is_write();
+    let mut weights = vec![0.0_f64; groups.len()];
+    if is_of_all && heat.is_empty() {
+        weights = groups.items.iter().map(|&items| f64::from(items)).collect();
+    }
+    let looked_at = if is_of_all && heat.is_empty() {
+        0
     } else {
-        for (row, group) in groups.of_row.iter().enumerate() {
-            let fits = |(column, meant): &(&Column, Vec<bool>)| meant[column.codes[row] as usize];
-            items[*group as usize] += u32::from(meant.iter().all(fits));
+        groups.of_row.len()
+    };
+    for (row, group) in groups.of_row[..looked_at].iter().enumerate() {
+        let fits = |(column, meant): &(&Column, Vec<bool>)| meant[column.codes[row] as usize];
+        if is_of_all || meant.iter().all(fits) {
+            let warm =
+                |(column, by_code): &(&Column, Vec<f64>)| by_code[column.codes[row] as usize];
+            weights[*group as usize] += heat.iter().map(warm).product::<f64>();
         }
     }
-    let total: f64 = items.iter().map(|&items| f64::from(items)).sum();
+    let total: f64 = weights.iter().sum();
     if total <= 0.0 {
         return Vec::new();
     }
-    items
+    weights
         .iter()
         .enumerate()
-        .filter(|(_, items)| **items > 0)
-        .map(|(group, &items)| (group as u32, f64::from(items) / total))
+        .filter(|(_, weight)| **weight > 0.0)
+        .map(|(group, weight)| (group as u32, weight / total))
         .collect()
+}
+
+/// How often the rows of a value are asked for, against an even share, where the workload says it
+/// of single values; the others share what is left.
+fn heat<'t>(table: &'t Table, demand: &Demand<'_>) -> Vec<(&'t Column, Vec<f64>)> {
+    let mut heat = Vec::new();
+    for (field, placement) in &demand.pattern.at {
+        let (Placement::Shares(shares), Some(column)) = (placement, table.column(field)) else {
+            continue;
+        };
+        let mut rows = vec![0_u32; column.values.len()];
+        for &code in &column.codes {
+            rows[code as usize] += 1;
+        }
+        let named = |value: &KeyComponent| {
+            let is_it = |(text, _): &(&String, &f64)| text_component(text) == *value;
+            shares.iter().find(is_it).map(|(_, share)| *share)
+        };
+        let wanted: Vec<Option<f64>> = column
+            .values
+            .iter()
+            .zip(&rows)
+            .map(|(value, &rows)| named(value).filter(|_| rows > 0))
+            .collect();
+        let told: f64 = wanted.iter().flatten().sum();
+        let others: u32 = rows
+            .iter()
+            .zip(&wanted)
+            .filter(|(_, wanted)| wanted.is_none())
+            .map(|(rows, _)| rows)
+            .sum();
+        let left = (1.0 - told).max(0.0) / f64::from(others.max(1));
+        let by_code = wanted
+            .iter()
+            .zip(&rows)
+            .map(|(wanted, &rows)| wanted.map_or(left, |share| share / f64::from(rows.max(1))));
+        heat.push((column, by_code.collect()));
+    }
+    heat
 }
 
 /// The shares of the window of arrival in which one group has most.
@@ -372,15 +424,27 @@ fn placed(demand: &Demand<'_>, route: &Route) -> f64 {
     }
 }
 
+/// How many labels of one value a request visits, if that is not spread evenly.
+fn visits_there(sampled: &Sampled<'_>, demand: &Demand<'_>, route: &Route) -> f64 {
+    match (sampled.key, route.reach) {
+        (KeySpec::Suffix { .. }, Reach::Values(values)) if sampled.is_measured => {
+            values.min(demand.most_visits.unwrap_or(values))
+        }
+        _ => 1.0,
+    }
+}
+
 fn flat(sampled: &Sampled<'_>, groups: &Groups, shares: &[Vec<(u32, f64)>], layout: &mut Layout) {
     let mut by_group = vec![0.0; groups.len()];
     for ((demand, route), shares) in sampled.demands.iter().zip(&layout.routes).zip(shares) {
-        let ru = placed(demand, route);
+        let ru = placed(demand, route) * visits_there(sampled, demand, route);
         for &(group, share) in shares {
             by_group[group as usize] += ru * share;
         }
-        if let Reach::Values(values) = route.reach {
-            layout.scattered += demand.rate * (values - 1.0).max(0.0) * layout.visit;
+        if let (Reach::Values(values), false) = (route.reach, sampled.is_measured) {
+            let further = demand.rate * (values - 1.0).max(0.0);
+            layout.further_visits += further;
+            layout.scattered += further * demand.visit;
         }
     }
     let (mut positions, mut demand) = (Vec::new(), Vec::new());
@@ -468,6 +532,7 @@ fn hierarchy(
                     rates,
                     charge: pattern.charge,
                     loads: pattern.loads,
+                    visit: pattern.visit,
                 });
             }
             reach => {
@@ -475,8 +540,10 @@ fn hierarchy(
                 for &(group, share) in shares {
                     demand[place[group as usize]] += ru * share;
                 }
-                if let Reach::Values(values) = reach {
-                    layout.scattered += pattern.rate * (values - 1.0).max(0.0) * layout.visit;
+                if let (Reach::Values(values), false) = (reach, sampled.is_measured) {
+                    let further = pattern.rate * (values - 1.0).max(0.0);
+                    layout.further_visits += further;
+                    layout.scattered += further * pattern.visit;
                 }
             }
         }
@@ -486,5 +553,9 @@ fn hierarchy(
         bytes,
         demand,
         names,
+        below: order
+            .iter()
+            .map(|(position, _)| [position[1], position[2]])
+            .collect(),
     };
 }

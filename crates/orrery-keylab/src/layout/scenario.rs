@@ -7,7 +7,7 @@ use orrery_model::partition_key::KeyComponent;
 use super::axis::Axis;
 use super::reach::reach;
 use super::{Keys, Layout, Route, hierarchy};
-use crate::demand::{self, Charges, Demand, Window};
+use crate::demand::{self, Charges, Demand, MeasuredCharge, Window};
 use crate::error::KeylabError;
 use crate::evidence::Interval;
 use crate::placement::{Hash, SPACE};
@@ -31,10 +31,29 @@ pub struct Building<'a> {
     pub window: Window,
     /// The hash.
     pub hash: Hash<'a>,
+    /// Charges that an engine took, by pattern. With them every visit is placed where it goes;
+    /// without them the visits of a read beyond its first are spread evenly, as the published rows
+    /// have it.
+    pub measured: Option<&'a BTreeMap<String, MeasuredCharge>>,
 }
 
-impl Building<'_> {
-    pub(super) fn set(&self, field: &str) -> Result<ValueSet, KeylabError> {
+impl<'a> Building<'a> {
+    /// The workload as the candidate meets it.
+    pub fn demands(&self) -> Result<Vec<Demand<'a>>, KeylabError> {
+        let mut demands = demand::settle(
+            &self.scenario.workload,
+            &self.candidate.adapt,
+            &Charges::of(self.scenario),
+            self.window,
+        )?;
+        if let Some(measured) = self.measured {
+            demand::measure(&mut demands, measured);
+        }
+        Ok(demands)
+    }
+
+    /// The values of a field.
+    pub(crate) fn set(&self, field: &str) -> Result<ValueSet, KeylabError> {
         let spec = self
             .candidate
             .fields
@@ -52,12 +71,7 @@ impl Building<'_> {
 /// The layout of a candidate of a scenario.
 pub fn of_scenario(building: &Building<'_>) -> Result<Layout, KeylabError> {
     let charges = Charges::of(building.scenario);
-    let demands = demand::settle(
-        &building.scenario.workload,
-        &building.candidate.adapt,
-        &charges,
-        building.window,
-    )?;
+    let demands = building.demands()?;
     let fields = building.candidate.key.fields();
     let sets = fields
         .iter()
@@ -80,7 +94,9 @@ pub fn of_scenario(building: &Building<'_>) -> Result<Layout, KeylabError> {
             hottest: (0.0, String::new()),
         },
         scattered: 0.0,
+        further_visits: 0.0,
         fan_out: 0.0,
+        fan_out_ru: 0.0,
         visit: charges.visit,
         prefixes: Vec::new(),
         heavy: Vec::new(),
@@ -92,11 +108,7 @@ pub fn of_scenario(building: &Building<'_>) -> Result<Layout, KeylabError> {
         distinct: sets.iter().map(|set| set.distinct).product(),
         routes,
     };
-    for route in &layout.routes {
-        if route.reach == Reach::FanOut {
-            layout.fan_out += route.rate;
-        }
-    }
+    layout.count_fan_out(&demands);
     match &building.candidate.key {
         KeySpec::Hierarchy(_) => hierarchy::place(building, &demands, &fields, &sets, &mut layout)?,
         key => place_flat(building, key, &demands, &fields, &sets, &mut layout)?,
@@ -166,11 +178,17 @@ fn place_flat(
     sets: &[ValueSet],
     layout: &mut Layout,
 ) -> Result<(), KeylabError> {
-    let axes: Vec<Axis> = fields
+    let mut axes: Vec<Axis> = fields
         .iter()
         .zip(sets)
         .map(|(field, set)| Axis::of(demands, field, set, false))
         .collect();
+    let is_exact = building.measured.is_some();
+    if is_exact && fields.len() > 1 {
+        for (axis, field) in axes.iter_mut().zip(fields) {
+            axis.visit_listed(demands, &layout.routes, field);
+        }
+    }
     let count: usize = axes.iter().map(|axis| axis.values.len()).product();
     if count > MAX_KEYS {
         return Err(KeylabError::invalid(
@@ -187,7 +205,22 @@ fn place_flat(
             _ => demand.rate * demand.charge,
         })
         .collect();
-    layout.scattered = scattered(key, demands, layout, &axes[0]);
+    if !is_exact {
+        for demand in 0..demands.len() {
+            let further = further_visits(key, demands, layout, &axes[0], demand);
+            layout.further_visits += further;
+            layout.scattered += further * demands[demand].visit;
+        }
+    }
+    // What a labelled value is visited for more than once.
+    let visits: Vec<f64> = demands
+        .iter()
+        .zip(&layout.routes)
+        .map(|(demand, route)| match route.reach {
+            Reach::Values(values) if is_exact => values.min(demand.most_visits.unwrap_or(values)),
+            _ => 1.0,
+        })
+        .collect();
     let mut keys = Placing {
         hash: building.hash,
         positions: Vec::with_capacity(count),
@@ -195,7 +228,7 @@ fn place_flat(
         hottest: (0.0, String::new()),
     };
     match key {
-        KeySpec::Suffix { suffix } => keys.suffixed(suffix, &axes[0], &placed),
+        KeySpec::Suffix { suffix } => keys.suffixed(suffix, &axes[0], &placed, &visits),
         KeySpec::Copies { copies } => keys.copied(copies, &axes[0], &placed, demands),
         _ => keys.product(key, &axes, &placed),
     }
@@ -207,31 +240,34 @@ fn place_flat(
     Ok(())
 }
 
-/// Request units a second of the visits beyond the first.
-fn scattered(key: &KeySpec, demands: &[Demand<'_>], layout: &Layout, axis: &Axis) -> f64 {
-    let mut total = 0.0;
-    for (at, demand) in demands.iter().enumerate() {
-        let Reach::Values(values) = layout.routes[at].reach else {
-            continue;
-        };
-        let cap = demand.most_visits.unwrap_or(f64::INFINITY);
-        let extra = (values.min(cap) - 1.0).max(0.0);
-        let share = match key {
-            // Only some values have labels.
-            KeySpec::Suffix { suffix } if !suffix.only.is_empty() => suffix
-                .only
-                .iter()
-                .filter_map(|value| {
-                    let component = value.component();
-                    let place = axis.values.iter().position(|known| *known == component)?;
-                    Some(axis.weights[at][place])
-                })
-                .sum(),
-            _ => 1.0,
-        };
-        total += demand.rate * share * extra * layout.visit;
-    }
-    total
+/// Visits a second of a pattern beyond the first of each request.
+fn further_visits(
+    key: &KeySpec,
+    demands: &[Demand<'_>],
+    layout: &Layout,
+    axis: &Axis,
+    at: usize,
+) -> f64 {
+    let Reach::Values(values) = layout.routes[at].reach else {
+        return 0.0;
+    };
+    let demand = &demands[at];
+    let cap = demand.most_visits.unwrap_or(f64::INFINITY);
+    let extra = (values.min(cap) - 1.0).max(0.0);
+    let share = match key {
+        // Only some values have labels.
+        KeySpec::Suffix { suffix } if !suffix.only.is_empty() => suffix
+            .only
+            .iter()
+            .filter_map(|value| {
+                let component = value.component();
+                let place = axis.values.iter().position(|known| *known == component)?;
+                Some(axis.weights[at][place])
+            })
+            .sum(),
+        _ => 1.0,
+    };
+    demand.rate * share * extra
 }
 
 struct Placing<'a> {
@@ -299,15 +335,20 @@ impl Placing<'_> {
         }
     }
 
-    fn suffixed(&mut self, suffix: &Suffix, axis: &Axis, placed: &[f64]) {
+    /// `visits` counts, by pattern, how many labels of a value one request visits.
+    fn suffixed(&mut self, suffix: &Suffix, axis: &Axis, placed: &[f64], visits: &[f64]) {
         let only: Vec<KeyComponent> = suffix.only.iter().map(ScalarValue::component).collect();
         for (at, value) in axis.values.iter().enumerate() {
+            let is_labelled = only.is_empty() || only.contains(value);
             let demand: f64 = placed
                 .iter()
                 .zip(&axis.weights)
-                .map(|(ru, weights)| ru * weights[at])
+                .zip(visits)
+                .map(|((ru, weights), visits)| {
+                    ru * weights[at] * if is_labelled { *visits } else { 1.0 }
+                })
                 .sum();
-            if !only.is_empty() && !only.contains(value) {
+            if !is_labelled {
                 self.put(value, demand, axis.stands_for[at]);
                 continue;
             }

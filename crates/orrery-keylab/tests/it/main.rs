@@ -8,3 +8,4 @@ mod mutations;
 mod profile;
 mod properties;
 mod scenarios;
+mod schemas;

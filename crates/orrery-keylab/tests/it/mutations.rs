@@ -72,6 +72,7 @@ fn a_dropped_fan_out_term_is_noticed() {
         counts: &counts,
         window: Window::Mean,
         hash: &version2,
+        measured: None,
     })
     .unwrap();
     let rule = PartitionRule {
@@ -86,6 +87,7 @@ fn a_dropped_fan_out_term_is_noticed() {
     };
     let right = evaluate(&layout, &volume, &rule);
     layout.fan_out = 0.0;
+    layout.fan_out_ru = 0.0;
     let wrong = evaluate(&layout, &volume, &rule);
     let expected = candidate.expect.as_ref().unwrap().horizons["now"]
         .total

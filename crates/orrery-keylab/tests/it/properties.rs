@@ -43,6 +43,7 @@ fn layout(scenario: &Scenario) -> Layout {
         counts: &BTreeMap::new(),
         window: Window::Mean,
         hash: &version2,
+        measured: None,
     })
     .unwrap()
 }
