@@ -9,7 +9,8 @@ mod verify;
 mod writer;
 
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::json;
@@ -59,8 +60,13 @@ pub fn run(options: &Options) -> Result<()> {
         let acknowledged = write_until_killed(&binary, &data, &mut writers, pause, &mut reshaper)
             .with_context(|| format!("round {round}"))?;
         let server = start(&binary, &data)?;
+        let mut connection = Connection::open(server.port())?;
+        if options.splits {
+            verify::ranges(&mut connection).with_context(|| format!("round {round}"))?;
+            reshaper::await_rest(&mut connection).with_context(|| format!("round {round}"))?;
+        }
         let checked = verifier
-            .check(&mut Connection::open(server.port())?, &mut writers)
+            .check(&mut connection, &mut writers)
             .with_context(|| format!("round {round}, seed {}", options.seed))?;
         println!(
             "round {round}: killed after {} ms and {acknowledged} acknowledged writes; {checked}",
@@ -112,8 +118,11 @@ fn create_container(binary: &Path, data: &Path) -> Result<()> {
     server.kill()
 }
 
-/// Lets the writers write for this long, then kills the server under them; gives the number of
-/// acknowledged writes.
+/// A busy machine may be slow to acknowledge a first write, but not for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Lets the writers write for this long after the first acknowledged write, then kills the server
+/// under them; gives the number of acknowledged writes.
 fn write_until_killed(
     binary: &Path,
     data: &Path,
@@ -123,14 +132,20 @@ fn write_until_killed(
 ) -> Result<u64> {
     let server = start(binary, data)?;
     let port = server.port();
+    let acknowledged = AtomicU64::new(0);
     std::thread::scope(|scope| {
+        let acknowledged = &acknowledged;
         let threads: Vec<_> = writers
             .iter_mut()
-            .map(|writer| scope.spawn(move || writer.write_until_cut_off(port)))
+            .map(|writer| scope.spawn(move || writer.write_until_cut_off(port, acknowledged)))
             .collect();
         let reshaping = reshaper
             .as_mut()
             .map(|reshaper| scope.spawn(move || reshaper.run_until_cut_off(port)));
+        let since = Instant::now();
+        while acknowledged.load(Ordering::Relaxed) == 0 && since.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         std::thread::sleep(pause);
         server.kill()?;
         if let Some(thread) = reshaping {
@@ -138,14 +153,14 @@ fn write_until_killed(
                 .join()
                 .map_err(|_| anyhow::anyhow!("the reshaper panicked"))??;
         }
-        let mut acknowledged = 0;
         for thread in threads {
-            acknowledged += thread
+            thread
                 .join()
                 .map_err(|_| anyhow::anyhow!("a writer panicked"))??;
         }
+        let acknowledged = acknowledged.load(Ordering::Relaxed);
         if acknowledged == 0 {
-            bail!("no write was acknowledged in {} ms", pause.as_millis());
+            bail!("no write was acknowledged in {} s", PATIENCE.as_secs());
         }
         Ok(acknowledged)
     })

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use base64::Engine as _;
@@ -28,6 +29,22 @@ pub fn open_engine(store: &Arc<dyn Store>, config: EngineConfig) -> Result<Engin
         config,
     )
     .map_err(|error| anyhow::anyhow!("the data folder's content cannot be opened: {error}"))
+}
+
+/// Items of a split or merge that are worked on at a time.
+const RESHAPE_BUDGET: usize = 256;
+/// Longest rest after a piece of that work.
+const MOST_REST: Duration = Duration::from_millis(50);
+
+/// Does a piece of the work on splits and merges, and then rests for as long as it took: requests
+/// come first. Answers how much was done; 0 means that nothing can be done now.
+pub fn work_on_reshapes(engine: &Engine) -> Result<usize, orrery_engine::Error> {
+    let since = Instant::now();
+    let done = engine.advance_reshapes(RESHAPE_BUDGET)?;
+    if done > 0 {
+        std::thread::sleep(since.elapsed().min(MOST_REST));
+    }
+    Ok(done)
 }
 
 /// The gateway over an engine.

@@ -55,8 +55,6 @@ const PURGE_PAUSE: Duration = Duration::from_secs(10);
 
 /// A data folder that was closed in order is open by then.
 const USUAL_OPENING: Duration = Duration::from_millis(300);
-/// Items that a split or merge copies before it looks whether the server is to stop.
-const RESHAPE_BUDGET: usize = 1_000;
 /// How often somebody looks whether size or throughput ask for a split.
 const RESHAPE_PAUSE: Duration = Duration::from_millis(500);
 /// Pause after a split or merge that failed.
@@ -99,6 +97,11 @@ pub struct ServeArgs {
     /// Let each split or merge of partitions wait so long before it begins, as the service's do.
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = duration)]
     pub split_delay: Duration,
+    /// Answer 410 to every client that queries a range which was split or merged, as the service
+    /// does; without it the JavaScript and Python SDKs, whose queries do not survive that, get
+    /// their rows from the new ranges.
+    #[arg(long)]
+    pub strict_splits: bool,
     /// Port of the health probes /alive, /ready, /status [default: 8080, off when it is taken].
     #[arg(long, value_name = "PORT")]
     pub health_port: Option<u16>,
@@ -183,6 +186,7 @@ async fn serve(
     let certificate = certificate(config)?;
     let mut gateway_config = GatewayConfig::new(Keys::single(key));
     gateway_config.no_auth = args.no_auth;
+    gateway_config.strict_splits = args.strict_splits;
     gateway_config
         .public_endpoint
         .clone_from(&config.public_endpoint);
@@ -275,7 +279,7 @@ async fn reshape(engine: Engine, mut stopping: watch::Receiver<bool>) {
     while !*stopping.borrow() {
         let worker = engine.clone();
         let step = tokio::task::spawn_blocking(move || {
-            let done = worker.advance_reshapes(RESHAPE_BUDGET);
+            let done = instance::work_on_reshapes(&worker);
             if matches!(done, Ok(0)) {
                 worker.wait_for_reshapes(RESHAPE_PAUSE);
             }

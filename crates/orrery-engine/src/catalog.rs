@@ -224,6 +224,7 @@ impl<'e> Catalog<'e> {
             ResourceKind::Container => self.replace_container(&old, object)?,
             ResourceKind::Offer => {
                 offers::check_identity(&old, body)?;
+                self.engine.admit_throughput_change()?;
                 self.replace_offer(&old, &object, options)?
             }
             ResourceKind::Database => return Err(Error::MethodNotAllowed.into()),

@@ -13,6 +13,7 @@ use orrery_model::rid::ResourceId;
 use crate::error::Error;
 use crate::index::IndexPlan;
 use crate::partition::Partition;
+use crate::partition_map::{GoneRange, MapRecord};
 use crate::statistics::shapes::QueryShapes;
 use crate::throughput::provision::ContainerThroughput;
 use crate::write::unique::UniqueKeys;
@@ -265,15 +266,17 @@ impl ContainerState {
 pub struct RangeMap {
     version: u64,
     partitions: Vec<Arc<Partition>>,
+    gone: Vec<GoneRange>,
 }
 
 impl RangeMap {
-    /// A map; the partitions may come in any order.
-    pub(crate) fn new(version: u64, mut partitions: Vec<Arc<Partition>>) -> Self {
+    /// The map of a record; the partitions may come in any order.
+    pub(crate) fn new(record: &MapRecord, mut partitions: Vec<Arc<Partition>>) -> Self {
         partitions.sort_by(|a, b| a.range().min.cmp(&b.range().min));
         Self {
-            version,
+            version: record.version,
             partitions,
+            gone: record.gone.clone(),
         }
     }
 
@@ -301,6 +304,12 @@ impl RangeMap {
         self.partitions
             .iter()
             .find(|partition| partition.id() == id)
+    }
+
+    /// The key space that a range owned which is gone, as far as that is remembered.
+    pub fn space_of_gone(&self, id: PartitionKeyRangeId) -> Option<&EpkRange> {
+        let gone = self.gone.iter().rev().find(|gone| gone.id == id)?;
+        Some(&gone.range)
     }
 
     /// The partitions that share key space with a range, in order.

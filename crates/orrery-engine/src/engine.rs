@@ -111,15 +111,17 @@ impl Engine {
         let account = Account::open(Arc::clone(&store), Arc::clone(&entropy))?;
         let catalog = CatalogState::load(&account)?;
         let mut containers = FxHashMap::default();
+        let mut interrupted = Vec::new();
         for (key, value) in account.scan(&[MAP])? {
-            let container = container_of(&MapRecord::decode(&key, &value)?, &config.limits)?;
+            let record = MapRecord::decode(&key, &value)?;
+            let container = Arc::new(container_of(&record, &config.limits)?);
             for partition in container.ranges().partitions() {
                 partition.load(&*store)?;
             }
-            containers.insert(
-                (container.database(), container.number()),
-                Arc::new(container),
-            );
+            if !record.asked.is_empty() {
+                interrupted.push((Arc::clone(&container), record.asked));
+            }
+            containers.insert((container.database(), container.number()), container);
         }
         drop_orphans(&*store, &containers)?;
         let memory = MemoryPool::new(config.limits.queries_memory);
@@ -163,6 +165,9 @@ impl Engine {
             }),
         };
         engine.provision();
+        for (container, asked) in interrupted {
+            engine.line_up_again(&container, asked);
+        }
         Ok(engine)
     }
 
@@ -277,6 +282,8 @@ impl Engine {
             version: 1,
             next_range: records.len() as u32,
             ranges: records,
+            gone: Vec::new(),
+            asked: Vec::new(),
         };
         writes.put(
             &MapRecord::key(record.database, record.container),
@@ -401,7 +408,7 @@ fn container_of(record: &MapRecord, limits: &Limits) -> Result<Container, Error>
         record.container,
         record.alt_path.clone(),
         record.state(limits)?,
-        RangeMap::new(record.version, partitions),
+        RangeMap::new(record, partitions),
     ))
 }
 

@@ -154,6 +154,8 @@ pub enum ThrottleCause {
     BucketChange,
     /// That of the account for metadata.
     Metadata,
+    /// That of the account for changes of throughput.
+    ThroughputChanges,
 }
 
 impl ThrottleCause {
@@ -170,6 +172,10 @@ impl ThrottleCause {
             Self::BucketChange => {
                 "The throughput buckets were changed within the last 10 minutes. Please retry this \
                  request later."
+            }
+            Self::ThroughputChanges => {
+                "Request rate is large. The throughput of the account was changed too many times \
+                 within the last 5 minutes. Please retry this request later."
             }
             Self::Metadata => {
                 "Request rate is large. The request did not complete due to a high rate of metadata \
@@ -192,6 +198,15 @@ impl Throttle {
     /// The bucket's share is spent.
     pub fn bucket(retry_after_ms: u64) -> Self {
         let cause = ThrottleCause::Bucket;
+        Self {
+            cause,
+            retry_after_ms,
+        }
+    }
+
+    /// Throughput may be changed again later.
+    pub fn throughput_changes(retry_after_ms: u64) -> Self {
+        let cause = ThrottleCause::ThroughputChanges;
         Self {
             cause,
             retry_after_ms,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use orrery_model::charge::{self, Charge};
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
-use orrery_model::ids::{DocId, Lsn};
+use orrery_model::ids::{DocId, Lsn, PartitionKeyRangeId};
 use orrery_storage::Direction;
 
 use crate::answer::{Answer, Failure, Meta};
@@ -79,6 +79,21 @@ impl Scope {
                 })
             }
         }
+    }
+
+    /// The partitions that have the key space of a range that is gone.
+    pub fn of_gone(
+        container: &Container,
+        range: PartitionKeyRangeId,
+        epk: Option<&EpkRange>,
+    ) -> Option<Self> {
+        let ranges = container.ranges();
+        let gone = ranges.space_of_gone(range)?;
+        let space = match epk {
+            Some(epk) => gone.intersect(epk)?,
+            None => gone.clone(),
+        };
+        Some(Self::of_space(container, space))
     }
 
     fn of_space(container: &Container, space: EpkRange) -> Self {

@@ -40,6 +40,7 @@ impl Engine {
             Error::CompletingSplit => Ok(0),
             _ => Err(failure),
         };
+        self.catalog().raise_for_storage()?;
         let removed = self.purge_expired(budget).or_else(later)?;
         let looked = self.rebuild_indexes(budget).or_else(later)?;
         Ok(removed.max(looked))

@@ -16,6 +16,7 @@ use crate::account::MAP;
 use crate::container::ContainerState;
 use crate::error::Error;
 use crate::index::IndexPlan;
+use crate::split::ReshapeKind;
 
 /// A container as it is kept in the account's part.
 #[derive(Debug, Clone)]
@@ -39,7 +40,23 @@ pub struct MapRecord {
     pub next_range: u32,
     /// The ranges that tile the key space.
     pub ranges: Vec<RangeRecord>,
+    /// The key space of ranges that are gone, oldest first: some clients go on asking for them.
+    pub gone: Vec<GoneRange>,
+    /// Splits and merges that were asked for and are not over: a restart begins them again.
+    pub asked: Vec<ReshapeKind>,
 }
+
+/// A range that was split or merged away.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GoneRange {
+    /// Its id.
+    pub id: PartitionKeyRangeId,
+    /// The key space that it owned.
+    pub range: EpkRange,
+}
+
+/// So many ranges that are gone are remembered.
+const MOST_GONE: usize = 1_024;
 
 /// One partition.
 #[derive(Debug, Clone, PartialEq)]
@@ -90,6 +107,8 @@ impl MapRecord {
             Value::Object(Object::from_iter(members))
         });
         let retired: Vec<Value<'_>> = retired.collect();
+        let gone: Vec<Value<'_>> = self.gone.iter().map(GoneRange::to_value).collect();
+        let asked: Vec<Value<'_>> = self.asked.iter().map(ReshapeKind::to_value).collect();
         let record = Object::from_iter([
             ("path", Value::from(self.alt_path.as_str())),
             ("spec", self.spec.borrowed()),
@@ -98,6 +117,8 @@ impl MapRecord {
             ("version", Value::from(self.version)),
             ("nextRange", Value::from(self.next_range)),
             ("ranges", Value::Array(ranges)),
+            ("gone", Value::Array(gone)),
+            ("asked", Value::Array(asked)),
         ]);
         let mut text = Vec::new();
         json::write(&Value::Object(record), &mut text);
@@ -114,6 +135,15 @@ impl MapRecord {
         let record = json::parse(value).ok()?;
         let number = |name: &str| u64::try_from(record.member(name).as_i64()?).ok();
         let ranges = record.member("ranges").as_array()?.iter();
+        // Records from before they were kept lack both.
+        let optional = |name: &str| match record.member(name) {
+            Value::Undefined => Some(&[][..]),
+            there => there.as_array(),
+        };
+        let gone = optional("gone")?.iter().map(GoneRange::from_value);
+        let gone = gone.collect::<Option<_>>()?;
+        let asked = optional("asked")?.iter().map(ReshapeKind::from_value);
+        let asked = asked.collect::<Option<_>>()?;
         Some(Self {
             database: u32::from_be_bytes(*database),
             container: u32::from_be_bytes(container.try_into().ok()?),
@@ -129,7 +159,19 @@ impl MapRecord {
             version: number("version")?,
             next_range: number("nextRange")?.try_into().ok()?,
             ranges: ranges.map(RangeRecord::from_value).collect::<Option<_>>()?,
+            gone,
+            asked,
         })
+    }
+
+    /// Remembers the key space of a range that goes.
+    pub fn remember(&mut self, range: &RangeRecord) {
+        let excess = (self.gone.len() + 1).saturating_sub(MOST_GONE);
+        self.gone.drain(..excess);
+        self.gone.push(GoneRange {
+            id: range.id,
+            range: range.range.clone(),
+        });
     }
 
     /// What the container serves by.
@@ -153,6 +195,38 @@ impl MapRecord {
 fn retired_definition(value: &Value<'_>) -> Option<(u32, Value<'static>)> {
     let version = u32::try_from(value.member("version").as_i64()?).ok()?;
     Some((version, value.member("spec").clone().into_owned()))
+}
+
+/// The members that tell a stretch of key space.
+fn space_of(value: &Value<'_>) -> Option<EpkRange> {
+    let epk = |name: &str| EffectivePartitionKey::from_hex(value.member(name).as_str()?);
+    Some(EpkRange::new(epk("min")?, epk("max")?))
+}
+
+fn number_of(value: &Value<'_>) -> Option<u64> {
+    u64::try_from(value.as_i64()?).ok()
+}
+
+fn range_of(value: &Value<'_>) -> Option<PartitionKeyRangeId> {
+    Some(PartitionKeyRangeId(number_of(value)?.try_into().ok()?))
+}
+
+impl GoneRange {
+    fn to_value(&self) -> Value<'static> {
+        Value::Object(Object::from_iter([
+            ("id", Value::from(self.id.0)),
+            ("min", Value::from(self.range.min.to_hex())),
+            ("max", Value::from(self.range.max.to_hex())),
+        ]))
+        .into_owned()
+    }
+
+    fn from_value(value: &Value<'_>) -> Option<Self> {
+        Some(Self {
+            id: range_of(value.member("id"))?,
+            range: space_of(value)?,
+        })
+    }
 }
 
 impl RangeRecord {
@@ -180,16 +254,10 @@ impl RangeRecord {
     }
 
     fn from_value(value: &Value<'_>) -> Option<Self> {
-        let number = |value: &Value<'_>| u64::try_from(value.as_i64()?).ok();
-        let range = |value: &Value<'_>| Some(PartitionKeyRangeId(number(value)?.try_into().ok()?));
-        let space = |value: &Value<'_>| {
-            let epk = |name: &str| EffectivePartitionKey::from_hex(value.member(name).as_str()?);
-            Some(EpkRange::new(epk("min")?, epk("max")?))
-        };
         let floor = |value: &Value<'_>| {
             Some(HistoryFloor {
-                range: space(value)?,
-                lsn: Lsn(number(value.member("lsn"))?),
+                range: space_of(value)?,
+                lsn: Lsn(number_of(value.member("lsn"))?),
             })
         };
         // Records from before there were merges lack the last members.
@@ -202,17 +270,17 @@ impl RangeRecord {
                 .collect::<Option<_>>()?,
         };
         Some(Self {
-            id: range(value.member("id"))?,
-            part: PartId(number(value.member("part"))?),
-            range: space(value)?,
+            id: range_of(value.member("id"))?,
+            part: PartId(number_of(value.member("part"))?),
+            range: space_of(value)?,
             parents: value
                 .member("parents")
                 .as_array()?
                 .iter()
-                .map(range)
+                .map(range_of)
                 .collect::<Option<_>>()?,
-            since: number(value.member("since"))?,
-            blended: Lsn(number(value.member("blended")).unwrap_or(0)),
+            since: number_of(value.member("since"))?,
+            blended: Lsn(number_of(value.member("blended")).unwrap_or(0)),
             floors,
         })
     }

@@ -7,13 +7,15 @@
 //!
 //! A page never leaves its partition: its session token names one range. Rows of several ranges
 //! are put one after the other only where that is all the merging there is; any other query over
-//! several ranges is the client's to merge (protocol: section 8.1).
+//! several ranges is the client's to merge (protocol: section 8.1). Only a query that began on one
+//! range, or that asks for one, goes on over what became of it ([`joint`]).
 
 mod access;
 mod docid_stream;
 mod docids;
 mod index_groups;
 mod index_only;
+mod joint;
 mod lists;
 mod metrics;
 mod missing;
@@ -45,6 +47,8 @@ use crate::page::Target;
 use crate::partition::Partition;
 use crate::throughput::claim::Claim;
 use crate::throughput::meter;
+use access::Arrival;
+use joint::JointQuery;
 use page::PageRun;
 use position::QueryPosition;
 use prepare::Prepared;
@@ -88,6 +92,9 @@ pub struct QueryOptions {
     pub session: Vec<SessionToken>,
     /// `x-ms-documentdb-query-enablecrosspartition`.
     pub cross_partition: bool,
+    /// Answer for a range that is gone from those that have its key space; without it such a
+    /// query is refused.
+    pub answer_for_gone: bool,
     /// Tell how the query stands to the index, and what it had better do another way.
     pub explain: bool,
     /// How the request stands to others.
@@ -131,12 +138,28 @@ impl Engine {
         let state = container.state();
         let prepared = self.prepare(&state, spec)?;
         let compile_us = self.clock().now_us().saturating_sub(started);
-        let scope = query_scope(container, &state, &prepared, target, options)?;
-        prepared.check_index(&state)?;
         let mut positions = match &options.continuation {
             None => VecDeque::new(),
             Some(token) => QueryPosition::parse_all(token, prepared.origin(container))?,
         };
+        let begun = positions.front().map(|position| &position.space);
+        let scope = query_scope(container, &state, &prepared, target, options, begun)?;
+        prepared.check_index(&state)?;
+        if scope.is_joint {
+            let query = JointQuery {
+                engine: self,
+                container,
+                state: &state,
+                prepared: &prepared,
+                spec,
+                scope: &scope,
+                options,
+                compile_us,
+            };
+            let mut done = query.page(positions.pop_front())?;
+            done.value.explanation = self.explanation(&state, &prepared, options, target);
+            return Ok(done);
+        }
         // Positions in key space that the target does not have are others' to go on with.
         while positions.len() > 1 && !scope.covers_some(&positions[0].space) {
             positions.pop_front();
@@ -166,11 +189,18 @@ impl Engine {
             prepared: &prepared,
             partition,
             keys: &scope.keys,
-            wanted: page::wanted(partition, segment, &scope.space, &scope.keys, &state),
+            wanted: page::wanted(
+                partition.range(),
+                segment,
+                &scope.space,
+                &scope.keys,
+                &state,
+            ),
             segment: segment
                 .intersect(partition.range())
                 .unwrap_or_else(|| segment.clone()),
             most_rows: options.max_items,
+            arrival: Arrival::Any,
         };
         let done = run.page(start.clone(), spec, compile_us).map_err(refuse);
         let charge = match &done {
@@ -200,19 +230,29 @@ impl Engine {
             let next = || Some(QueryPosition::start_of(waiting.next()?.range().clone()));
             ahead.extend(merged.or_else(next));
         }
-        let named = match target {
-            Target::Key(key) => Some(key),
-            _ => None,
-        };
-        done.value.explanation = options.explain.then(|| Explanation {
-            index: prepared.index_metrics(&state, named),
-            advice: prepared.advice(),
-        });
+        done.value.explanation = self.explanation(&state, &prepared, options, target);
         if !ahead.is_empty() {
             let origin = prepared.origin(container);
             done.value.continuation = QueryPosition::join(&ahead, origin);
         }
         Ok(done)
+    }
+
+    fn explanation(
+        &self,
+        state: &ContainerState,
+        prepared: &Prepared,
+        options: &QueryOptions,
+        target: &Target,
+    ) -> Option<Explanation> {
+        let named = match target {
+            Target::Key(key) => Some(key),
+            _ => None,
+        };
+        options.explain.then(|| Explanation {
+            index: prepared.index_metrics(state, named),
+            advice: prepared.advice(),
+        })
     }
 
     /// The plan that a client merges by (protocol: section 8.3), as JSON.
@@ -234,15 +274,22 @@ impl Engine {
     }
 }
 
-/// The key space and partitions of a query: what the target says, narrowed by WHERE.
+/// The key space and partitions of a query: what the target says, narrowed by WHERE. `begun` is
+/// the key space of the range that the page before came from.
 fn query_scope(
     container: &Container,
     state: &ContainerState,
     prepared: &Prepared,
     target: &Target,
     options: &QueryOptions,
+    begun: Option<&EpkRange>,
 ) -> Result<QueryScope, Error> {
-    let mut scope = QueryScope::from(Scope::resolve(container, state, target)?);
+    let mut scope = QueryScope::from(match (Scope::resolve(container, state, target), target) {
+        (Err(gone), Target::Range { id, epk }) if options.answer_for_gone => {
+            Scope::of_gone(container, *id, epk.as_ref()).ok_or(gone)?
+        }
+        (resolved, _) => resolved?,
+    });
     if let Target::Key(key) = target
         && state.key_definition().is_full(key)
     {
@@ -262,11 +309,15 @@ fn query_scope(
     let is_divided = *target == Target::All && container.ranges().partitions().len() > 1;
     if several || is_divided && options.cross_partition && prepared.program.is_grouped() {
         let plan = prepared.plan(state)?;
-        if several && !plan.is_plain() || plan.names_aggregates() {
+        // One range had all of it when it began, or it asks for one range.
+        let is_one = matches!(target, Target::Range { .. })
+            || begun.is_some_and(|begun| scope.lies_in(begun, state));
+        if !is_one && (several && !plan.is_plain() || plan.names_aggregates()) {
             return Err(Error::CrossPartition {
                 plan: plan.to_json().into_bytes(),
             });
         }
+        scope.is_joint = is_one && several && !plan.is_plain();
     }
     Ok(scope)
 }
@@ -279,6 +330,8 @@ struct QueryScope {
     partitions: Vec<Arc<Partition>>,
     /// The only keys or prefixes of keys that count; empty when all do.
     keys: Vec<PartitionKey>,
+    /// The partitions are to be read as one.
+    is_joint: bool,
 }
 
 impl From<Scope> for QueryScope {
@@ -287,6 +340,7 @@ impl From<Scope> for QueryScope {
             space: scope.space,
             partitions: scope.partitions,
             keys: Vec::new(),
+            is_joint: false,
         }
     }
 }
@@ -296,6 +350,14 @@ impl QueryScope {
     fn covers_some(&self, space: &EpkRange) -> bool {
         let mut partitions = self.partitions.iter();
         self.space.overlaps(space) && partitions.any(|one| one.range().overlaps(space))
+    }
+
+    /// Whether all that the query covers lies in this space.
+    fn lies_in(&self, space: &EpkRange, state: &ContainerState) -> bool {
+        let definition = state.key_definition();
+        let mut keys = self.keys.iter();
+        space.covers(&self.space)
+            || !self.keys.is_empty() && keys.all(|key| space.covers(&definition.prefix_range(key)))
     }
 
     /// The logical partition that the query stays in, if it stays in one.

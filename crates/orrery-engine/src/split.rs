@@ -4,8 +4,9 @@
 //! whoever calls [`Engine::advance_reshapes`] (the server does in a thread of its own). The steps:
 //!
 //! 1. `cut`: where the children begin.
-//! 2. `copying`: parts for the children are made, which no map names; every item of the parents
-//!    is copied, its entries made again (`entries`); then the history. Parents serve on, and
+//! 2. `copying`: parts for the children are made, which no map names. The rows of one parent are
+//!    copied as they are (`rows`); of several, which may have entries of equal keys, every item
+//!    is copied and its entries made again (`entries`), then the history. Parents serve on, and
 //!    their journals ([`crate::committer::Journal`]) note what is written.
 //! 3. What the journals noted is read again and brought over (`child`), until
 //!    little is left.
@@ -27,6 +28,7 @@ mod cut;
 mod cut_over;
 mod entries;
 mod operation;
+mod rows;
 mod trigger;
 
 use std::collections::VecDeque;
@@ -34,11 +36,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use orrery_model::ids::PartitionKeyRangeId;
+use orrery_storage::Writes;
 
 use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::partition::Partition;
+use crate::partition_map::MapRecord;
 use copying::Running;
 
 pub use cut::Cut;
@@ -165,6 +169,7 @@ impl Engine {
         container: &Arc<Container>,
         kind: ReshapeKind,
     ) -> Result<Arc<Reshape>, Error> {
+        let _records = self.records();
         let reshapes = self.reshapes();
         let mut state = reshapes.state();
         let sources = kind.sources();
@@ -177,12 +182,10 @@ impl Engine {
                 "The partition key range '{range}' is being split or merged already."
             )));
         }
-        state.last_number += 1;
-        let now = self.clock().now_us();
-        let due = now.saturating_add(reshapes.delay_us);
-        let container = Arc::clone(container);
-        let reshape = Arc::new(Reshape::new(state.last_number, container, kind, now, due));
-        state.reshapes.push_back(Arc::clone(&reshape));
+        let mut record = self.record(container)?;
+        record.asked.push(kind.clone());
+        self.keep(&record)?;
+        let reshape = self.queue_reshape(&mut state, container, kind);
         while state.reshapes.len() > REMEMBERED
             && state
                 .reshapes
@@ -194,6 +197,46 @@ impl Engine {
         drop(state);
         reshapes.changed.notify_all();
         Ok(reshape)
+    }
+
+    fn queue_reshape(
+        &self,
+        state: &mut State,
+        container: &Arc<Container>,
+        kind: ReshapeKind,
+    ) -> Arc<Reshape> {
+        state.last_number += 1;
+        let now = self.clock().now_us();
+        let due = now.saturating_add(self.reshapes().delay_us);
+        let container = Arc::clone(container);
+        let reshape = Arc::new(Reshape::new(state.last_number, container, kind, now, due));
+        state.reshapes.push_back(Arc::clone(&reshape));
+        reshape
+    }
+
+    fn keep(&self, record: &MapRecord) -> Result<(), Error> {
+        let mut writes = Writes::new();
+        let key = MapRecord::key(record.database, record.container);
+        writes.put(&key, &record.encode());
+        Ok(self.account().commit(writes)?)
+    }
+
+    /// Lines up what was asked for before the last restart and not over then.
+    pub(crate) fn line_up_again(&self, container: &Arc<Container>, asked: Vec<ReshapeKind>) {
+        let mut state = self.reshapes().state();
+        for kind in asked {
+            self.queue_reshape(&mut state, container, kind);
+        }
+    }
+
+    /// A reshape has failed: a restart must not begin it again. Where that cannot be written down,
+    /// the restart tries once more.
+    fn forget_reshape(&self, reshape: &Reshape) {
+        let _records = self.records();
+        if let Ok(mut record) = self.record(reshape.container()) {
+            record.asked.retain(|asked| asked != reshape.kind());
+            let _ = self.keep(&record);
+        }
     }
 
     /// The splits and merges of a container, the last ones that are over included.

@@ -26,6 +26,9 @@ pub struct GatewayConfig {
     pub explorer: bool,
     /// Who writes down the requests to items.
     pub trace: Trace,
+    /// Refuse queries of ranges that are gone to every client, as the service does. Without it
+    /// SDKs that lose their way then get an answer from the ranges that took over.
+    pub strict_splits: bool,
 }
 
 impl GatewayConfig {
@@ -41,6 +44,7 @@ impl GatewayConfig {
             authority_pem: None,
             explorer: true,
             trace: Trace::default(),
+            strict_splits: false,
         }
     }
 }

@@ -49,6 +49,7 @@ pub(crate) struct ContainerCall<'a> {
     /// The parts of a batch, for the trace, where there is one.
     parts: OnceLock<Vec<Part>>,
     is_traced: bool,
+    strict_splits: bool,
 }
 
 /// Runs an authorised operation.
@@ -105,6 +106,7 @@ async fn in_container(
         body: &exchange.call.body,
         parts: OnceLock::new(),
         is_traced: recorder.is_some(),
+        strict_splits: exchange.gateway.config.strict_splits,
     };
     let started_us = recorder.map_or(0, |_| engine.clock().now_us());
     let reply = match call.run(operation).await {

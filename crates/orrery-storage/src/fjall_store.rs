@@ -8,6 +8,7 @@
 //! * `sync`: makes what was appended durable, one sync for all parts;
 //! * `view`: what readers see, moved on when a sync is done;
 //! * `keeper`: the background thread (relaxed syncs, callbacks, the durable mark);
+//! * `import`: rows of a part in the making, past all of these;
 //! * `reclaim`: deletes the keys of dropped parts;
 //! * `compact`: keeps the tree in shape;
 //! * `flush`: leaves little to replay for the next start;
@@ -16,6 +17,7 @@
 mod append;
 mod compact;
 mod flush;
+mod import;
 mod journal;
 mod keeper;
 mod keys;
@@ -41,7 +43,7 @@ use crate::lock::{Turns, Watch, lock, read, write};
 use crate::part::{CommitToken, Head, PartId, PartState};
 use crate::pending::Pending;
 use crate::scan::{Page, Scan};
-use crate::store::{Begin, Reader, Resolution, Store};
+use crate::store::{Begin, Import, Reader, Resolution, Store};
 
 use append::{Appending, Moves, Record};
 use compact::Compacting;
@@ -361,6 +363,13 @@ impl Store for FjallStore {
         let reader = PartReader::new(Arc::clone(core), snapshot, part, head);
         let txn = Box::new(txn::FjallTxn::new(reader, found, turn));
         Ok(Begin::Open { txn, head, values })
+    }
+
+    fn import(&self, part: PartId) -> Result<Option<Box<dyn Import>>, StoreError> {
+        let core = &self.core;
+        core.check_running()?;
+        core.part(part)?;
+        Ok(Some(Box::new(import::FjallImport::start(core, part)?)))
     }
 
     fn resolve(

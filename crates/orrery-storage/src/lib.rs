@@ -41,5 +41,5 @@ pub use memory::MemoryStore;
 pub use part::{CommitToken, Head, PartId, PartState};
 pub use pending::Pending;
 pub use scan::{Direction, Page, Row, Scan};
-pub use store::{Begin, Reader, Resolution, Store, Txn};
+pub use store::{Begin, Import, Reader, Resolution, Store, Txn};
 pub use writes::Writes;

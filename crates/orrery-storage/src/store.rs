@@ -7,7 +7,7 @@ use crate::bytes::StoredBytes;
 use crate::error::{CommitError, StoreError};
 use crate::part::{CommitToken, Head, PartId};
 use crate::pending::Pending;
-use crate::scan::{Page, Scan};
+use crate::scan::{Page, Row, Scan};
 use crate::writes::Writes;
 
 /// Ordered bytes, part by part. No transaction spans two parts, so the same contract fits an
@@ -56,6 +56,12 @@ pub trait Store: Send + Sync {
     /// generation.
     fn begin(&self, part: PartId, generation: u64, prefetch: &[&[u8]])
     -> Result<Begin, StoreError>;
+
+    /// Fills a part that has no rows yet, and no other writer until the import is finished, with
+    /// rows in ascending order. `None` where that would be no faster than commits.
+    fn import(&self, _part: PartId) -> Result<Option<Box<dyn Import>>, StoreError> {
+        Ok(None)
+    }
 
     /// What became of the commit named `token` that would have left `lsn` behind. For use after
     /// [`CommitError::Unknown`] or a failed [`Pending`], once the store has been opened again.
@@ -116,6 +122,16 @@ pub trait Reader: Send + Sync {
 
 /// Keys that [`Reader::keys`] holds at a time where an engine knows no better way.
 const KEYS: usize = 1_024;
+
+/// Rows on their way into a part. Dropping it gives them up.
+pub trait Import: Send {
+    /// Takes rows that lie behind all before them.
+    fn put(&mut self, rows: Vec<Row>) -> Result<(), StoreError>;
+
+    /// Makes all rows durable, at once and not before. Readers see them from the next commit of
+    /// the part on.
+    fn finish(self: Box<Self>) -> Result<(), StoreError>;
+}
 
 /// The exclusive writer of a part. It reads everything appended to the part, also what is not
 /// durable yet. Dropping it writes nothing.

@@ -1,32 +1,10 @@
 // Applications meet 429: the SDK's retries carry them through, and without retries they see it.
 
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
-import { request as plainRequest } from "node:http";
-import { request as secureRequest } from "node:https";
 import { test } from "node:test";
 import { CosmosClient } from "@azure/cosmos";
+import { admin } from "./admin.mjs";
 import { agent, app, endpoint, failure, key } from "./app.mjs";
-
-// A request to the admin API, signed like any other.
-function admin(verb, path, body) {
-  const date = new Date().toUTCString();
-  const link = path.replace(/^\//, "").split("?")[0];
-  const text = `${verb.toLowerCase()}\n_orrery\n${link}\n${date.toLowerCase()}\n\n`;
-  const signature = createHmac("sha256", Buffer.from(key, "base64")).update(text).digest("base64");
-  const authorization = encodeURIComponent(`type=master&ver=1.0&sig=${signature}`);
-  const send = endpoint.startsWith("https") ? secureRequest : plainRequest;
-  return new Promise((resolve, reject) => {
-    const options = { method: verb, headers: { authorization, "x-ms-date": date }, agent };
-    const sent = send(new URL(path, endpoint), options, (answer) => {
-      let text = "";
-      answer.on("data", (chunk) => (text += chunk));
-      answer.on("end", () => (answer.statusCode === 200 ? resolve(JSON.parse(text)) : reject(new Error(text))));
-    });
-    sent.on("error", reject);
-    sent.end(body && JSON.stringify(body));
-  });
-}
 
 // A container of 400 RU/s whose item costs 9.95 RU to read.
 async function throttled() {

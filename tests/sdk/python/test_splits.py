@@ -53,17 +53,23 @@ class Writer:
 
 def run_queries(container, stop):
     passes = 0
+    ordered = "SELECT VALUE c.n FROM c WHERE IS_DEFINED(c.n) ORDER BY c.n"
     while not stop.is_set():
-        # A range that goes while azure-cosmos 4.17.1 makes its readers makes it begin all of them anew
-        # beside those that it has (`_configure_partition_ranges`), or begin one again at its first row.
-        # So rows over several ranges are only right when ranges rest (`rows_at_rest`); no error
-        # reaches the application, and the rows of one key are right throughout.
-        query = "SELECT c.n FROM c WHERE IS_DEFINED(c.n) ORDER BY c.n"
-        found = [row["n"] for row in container.query_items(query, enable_cross_partition_query=True)]
-        assert found and set(found) <= set(range(STABLE))
-        found = [row["n"] for row in container.query_items(
-            "SELECT c.n FROM c WHERE IS_DEFINED(c.n) ORDER BY c.n", partition_key="c3", max_item_count=2)]
-        assert found == list(range(3, STABLE, KEYS))
+        size = (None, 50, 7)[passes % 3]
+        rows = container.query_items(ordered, enable_cross_partition_query=True, max_item_count=size)
+        assert list(rows) == list(range(STABLE))
+        rows = container.query_items(
+            "SELECT TOP 30 VALUE c.n FROM c WHERE IS_DEFINED(c.n) ORDER BY c.n DESC",
+            enable_cross_partition_query=True, max_item_count=4)
+        assert list(rows) == list(range(STABLE - 1, STABLE - 31, -1))
+        rows = container.query_items(
+            "SELECT VALUE c.n FROM c WHERE IS_DEFINED(c.n)", enable_cross_partition_query=True, max_item_count=20)
+        assert sorted(rows) == list(range(STABLE))
+        rows = container.query_items(
+            "SELECT VALUE COUNT(1) FROM c WHERE IS_DEFINED(c.n)", enable_cross_partition_query=True)
+        assert list(rows) == [STABLE]
+        rows = container.query_items(ordered, partition_key="c3", max_item_count=2)
+        assert list(rows) == list(range(3, STABLE, KEYS))
         passes += 1
     return passes
 

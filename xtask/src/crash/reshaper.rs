@@ -1,6 +1,6 @@
 //! Splits and merges ranges at random while others write, until the server is killed.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
@@ -11,6 +11,8 @@ use crate::random::Random;
 const PARTITIONS: &str = "/_orrery/partitions/dbs/crash/colls/items";
 /// Pause between two looks at an operation.
 const PAUSE: Duration = Duration::from_millis(3);
+/// Longer than any operation of this test takes.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// With so many ranges, two are merged.
 const MANY: usize = 6;
 /// So many physical partitions the container's throughput needs: merges that leave fewer are
@@ -60,6 +62,11 @@ impl Reshaper {
             let Ok(asked) = connection.send("POST", PARTITIONS, &[], &body.to_string()) else {
                 return Ok(());
             };
+            // What the kill before interrupted has been begun again by itself.
+            if matches!(asked.status, 409 | 410) {
+                std::thread::sleep(PAUSE);
+                continue;
+            }
             let asked = parsed(&asked, 202)?;
             loop {
                 let Ok(shown) = connection.send("GET", PARTITIONS, &[], "") else {
@@ -100,6 +107,25 @@ impl Reshaper {
             0 => json!({"split": {"range": id(at), "by": "size"}}),
             into => json!({"split": {"range": id(at), "into": into + 1}}),
         })
+    }
+}
+
+/// Waits until the splits and merges that the kill interrupted, which the start has begun again,
+/// are over.
+pub fn await_rest(connection: &mut Connection) -> Result<()> {
+    let since = Instant::now();
+    loop {
+        let shown = parsed(&connection.send("GET", PARTITIONS, &[], "")?, 200)?;
+        let operations = shown["operations"].as_array().context("no operations")?;
+        let stages = operations.iter().map(|one| one["stage"].as_str());
+        let mut open = stages.filter(|stage| !matches!(stage, Some("done" | "failed")));
+        if open.next().is_none() {
+            return Ok(());
+        }
+        if since.elapsed() > PATIENCE {
+            bail!("a split or merge is not over after a restart: {shown}");
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 

@@ -20,7 +20,7 @@ pub struct Verifier {
 
 /// A part of the key space, as hex: from, and up to without.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Space {
+pub struct Space {
     min: String,
     max: String,
 }
@@ -203,7 +203,7 @@ fn compare(what: &str, expected: &BTreeMap<Address, u64>, changes: &[Change]) ->
 }
 
 /// The ranges, which must tile the key space.
-fn ranges(connection: &mut Connection) -> Result<Vec<(String, Space)>> {
+pub fn ranges(connection: &mut Connection) -> Result<Vec<(String, Space)>> {
     let answer = connection.send("GET", "/dbs/crash/colls/items/pkranges", &[], "")?;
     let body = json(&answer, 200)?;
     let mut ranges = Vec::new();

@@ -2,6 +2,7 @@
 //! a plain map of what the server acknowledged.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, bail};
 use serde_json::{Value, json};
@@ -54,12 +55,11 @@ impl Writer {
         [format!("w{}-a", self.number), format!("w{}-b", self.number)]
     }
 
-    /// Writes until the connection breaks; gives the number of acknowledged operations.
-    pub fn write_until_cut_off(&mut self, port: u16) -> Result<u64> {
+    /// Writes until the connection breaks; counts the acknowledged operations.
+    pub fn write_until_cut_off(&mut self, port: u16, acknowledged: &AtomicU64) -> Result<()> {
         let Ok(mut connection) = Connection::open(port) else {
-            return Ok(0);
+            return Ok(());
         };
-        let mut acknowledged = 0;
         loop {
             let operation = self.next_operation();
             self.pending = Some(operation.effects.clone());
@@ -71,11 +71,11 @@ impl Writer {
             let answer =
                 connection.send(operation.method, &operation.path, &headers, &operation.body);
             let Ok(answer) = answer else {
-                return Ok(acknowledged);
+                return Ok(());
             };
             accepted(&operation, &answer)?;
             self.settle(true);
-            acknowledged += 1;
+            acknowledged.fetch_add(1, Ordering::Relaxed);
         }
     }
 

@@ -34,8 +34,6 @@ const NEIGHBOURS: usize = 4;
 /// Operations of a batch, and batches under way, while items are loaded.
 const BATCH: u64 = 100;
 const UNDER_WAY: usize = 32;
-/// Items between two looks at whether the split is over.
-const BUDGET: usize = 1_000;
 
 /// Runs it.
 pub fn run(sizes: &Sizes) -> Result<Vec<Row>> {
@@ -151,7 +149,7 @@ impl Bench {
             .engine
             .split_range(&self.container, range, Cut::Hash, into)?;
         while !asked.is_over() {
-            self.engine.advance_reshapes(BUDGET)?;
+            instance::work_on_reshapes(&self.engine)?;
         }
         if asked.progress().stage != Stage::Done {
             bail!("the split failed: {:?}", asked.progress().failure);

@@ -257,6 +257,44 @@ impl Catalog<'_> {
         Ok(record)
     }
 
+    /// Raises the maximum of autoscale whose data has outgrown it (request units: section 7).
+    pub(crate) fn raise_for_storage(&self) -> Result<(), Error> {
+        for offer in self.read_tree(|tree| tree.all(ResourceKind::Offer)) {
+            if self.outgrown(&offer).is_none() {
+                continue;
+            }
+            let _turn = self.turn();
+            // It may have been changed since.
+            let offer = self.read_tree(|tree| tree.get(offer.rid).cloned());
+            if let Some((offer, least)) = offer.and_then(|offer| {
+                let least = self.outgrown(&offer)?;
+                Some((offer, least))
+            }) {
+                let content = least.to_content(&History::default());
+                let body = Object::from_iter([("content", content)]);
+                self.replace_offer(&offer, &body, &MetadataOptions::default())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an autoscale offer has to be raised to, if that is more than it is.
+    fn outgrown(&self, offer: &Record) -> Option<Throughput> {
+        let was = kept(offer)?;
+        let Throughput::Autoscale {
+            max,
+            increment_percent,
+        } = was
+        else {
+            return None;
+        };
+        let least = was.minimum(&self.history(offer), self.engine.limits());
+        (least > max).then_some(Throughput::Autoscale {
+            max: least,
+            increment_percent,
+        })
+    }
+
     fn history(&self, offer: &Record) -> History {
         let member = |name| {
             let value = offer.internal.member(name).as_i64();

@@ -151,6 +151,17 @@ pub fn docid_of_value(value: &[u8]) -> Option<DocId> {
     number(value).map(DocId)
 }
 
+/// The docid that the keys of items, key entries, terms, changes and expiries end with.
+pub fn docid_at_end(key: &[u8]) -> Option<DocId> {
+    let (_, docid) = key.split_last_chunk::<8>()?;
+    Some(DocId(u64::from_be_bytes(*docid)))
+}
+
+/// The value of key entries: the bytes of the item and of its terms.
+pub fn size_of_value(value: &[u8]) -> Option<u64> {
+    number(value)
+}
+
 fn number(bytes: &[u8]) -> Option<u64> {
     bytes.try_into().ok().map(u64::from_be_bytes)
 }

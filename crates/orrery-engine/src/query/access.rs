@@ -78,6 +78,17 @@ impl Choice {
     }
 }
 
+/// The order in which a page needs its items.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arrival {
+    /// Whichever is cheapest; the index may answer without any item.
+    Any,
+    /// That of ORDER BY, if an index has it.
+    Sorted,
+    /// That of insertion.
+    Inserted,
+}
+
 /// Chooses for one page.
 pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice, Error> {
     let program = &run.prepared.program;
@@ -88,7 +99,9 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
     let counters = snapshot.counters()?;
     // Items without entries, or a definition that changed under our hands: only a scan is right.
     let usable = counters.unindexed == 0 && run.is_current();
-    if let Some(choice) = index_only::choose(run, snapshot, &counters, usable)? {
+    if run.arrival == Arrival::Any
+        && let Some(choice) = index_only::choose(run, snapshot, &counters, usable)?
+    {
         return Ok(choice);
     }
     if let Some(found) = by_id(run, snapshot)? {
@@ -104,13 +117,18 @@ pub fn choose(run: &PageRun<'_>, snapshot: &PartitionSnapshot) -> Result<Choice,
         choice.narrowed = false;
         return Ok(choice);
     }
-    let walk = if usable && program.is_ordered() {
-        ordered_walk(run)
-    } else {
-        None
-    };
+    let mut walk = None;
+    if usable && program.is_ordered() && run.arrival != Arrival::Inserted {
+        walk = ordered_walk(run);
+    }
     if let Some((walk, Rest::Nothing)) = walk {
         return walk_straight(walk, run, snapshot, &counters);
+    }
+    if run.arrival == Arrival::Sorted
+        && let Some((mut walk, _)) = walk.take()
+        && walk.prepare(run, snapshot, &counters)?
+    {
+        return Ok(Choice::found(Access::Ordered(walk), 1));
     }
     let tuning = run.engine.tuning();
     let few = tuning.sort_per_root.saturating_mul(in_partition.isqrt());

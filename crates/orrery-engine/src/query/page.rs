@@ -2,21 +2,23 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::thread::Scope;
 
 use orrery_model::charge::{self, QueryCost};
 use orrery_model::epk::EpkRange;
+use orrery_model::ids::Lsn;
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::rid::ResourceId;
 use orrery_sql::pipeline::{
-    ExecutionError, Flow, Item, PageLimits, Pipeline, ResumeFilter, SortPlace,
+    Counters, ExecutionError, Flow, Item, PageLimits, Pipeline, ResumeFilter, SortPlace,
 };
 
 use super::QueryPage;
-use super::access::{self, Access};
+use super::access::{self, Access, Arrival};
 use super::metrics::{AccessKind, QueryMetrics};
 use super::position::QueryPosition;
 use super::prepare::Prepared;
-use super::source::{Fetched, Source, Start};
+use super::source::{Fetched, Single, Source, Start, Supply};
 use super::walk::Ground;
 use crate::answer::{Answer, Meta};
 use crate::catalog::feeds::QuerySpec;
@@ -51,19 +53,39 @@ pub struct PageRun<'a> {
     pub segment: EpkRange,
     /// Most rows.
     pub most_rows: Option<u32>,
+    /// The order in which items are wanted.
+    pub arrival: Arrival,
 }
 
-/// The parts of a partition's key space that a page covers, in order and apart from each other;
-/// empty when that is all of it.
+/// What a page is made on: how its items are come by, and what that cost so far.
+pub struct Basis {
+    /// The way.
+    pub kind: AccessKind,
+    /// Index look-ups so far.
+    pub cost: QueryCost,
+    /// Whether an index narrowed the items.
+    pub narrowed: bool,
+    /// The position that the page includes.
+    pub lsn: Lsn,
+    /// When it began.
+    pub started: u64,
+    /// The time of parsing and planning.
+    pub compile_us: u64,
+    /// The time of choosing.
+    pub index_us: u64,
+}
+
+/// The parts of a partition's own key space that a page covers, in order and apart from each
+/// other; empty when that is all of it.
 /// `segment` is what the page's position is about: less than the partition after a merge.
 pub fn wanted(
-    partition: &Partition,
+    own: &EpkRange,
     segment: &EpkRange,
     space: &EpkRange,
     keys: &[PartitionKey],
     state: &ContainerState,
 ) -> Vec<EpkRange> {
-    if keys.is_empty() && space.covers(partition.range()) && segment.covers(partition.range()) {
+    if keys.is_empty() && space.covers(own) && segment.covers(own) {
         return Vec::new();
     }
     let nothing = || EpkRange::new(segment.min.clone(), segment.min.clone());
@@ -101,8 +123,7 @@ impl PageRun<'_> {
         spec: &QuerySpec,
         compile_us: u64,
     ) -> Result<(Answer<QueryPage>, Option<QueryPosition>), Error> {
-        let clock = self.engine.clock();
-        let started = clock.now_us();
+        let started = self.engine.clock().now_us();
         let snapshot = self.partition.snapshot(&**self.engine.store())?;
         let snapshot = &snapshot;
         let ground = Ground {
@@ -110,12 +131,45 @@ impl PageRun<'_> {
             snapshot,
         };
         let choice = access::choose(self, snapshot)?;
-        let index_us = clock.now_us().saturating_sub(started);
+        let basis = Basis {
+            kind: choice.access.kind(),
+            cost: choice.cost,
+            narrowed: choice.narrowed,
+            lsn: snapshot.lsn(),
+            started,
+            compile_us,
+            index_us: self.engine.clock().now_us().saturating_sub(started),
+        };
+        self.fill(&basis, start.as_ref(), spec, |pipeline, begin| {
+            let access = match choice.access {
+                Access::Folded(answers) => {
+                    pipeline.fold(&answers);
+                    Access::Folded(answers)
+                }
+                Access::Grouped(groups) => {
+                    pipeline.fold_groups(groups);
+                    Access::Grouped(Vec::new())
+                }
+                access => access,
+            };
+            let source = Source::new(access, begin, ground)?;
+            Ok(Single { source, ground })
+        })
+    }
+
+    /// Draws items from what `open` gives until the page is full.
+    pub fn fill<'env, S: Supply<'env>>(
+        &self,
+        basis: &Basis,
+        start: Option<&QueryPosition>,
+        spec: &QuerySpec,
+        open: impl FnOnce(&mut Pipeline<'_>, &Start<'_>) -> Result<S, Error>,
+    ) -> Result<(Answer<QueryPage>, Option<QueryPosition>), Error> {
+        let clock = self.engine.clock();
         let state = start
-            .as_ref()
             .map(|start| start.state.as_slice())
             .filter(|state| !state.is_empty());
-        let is_walk = matches!(choice.access, Access::Ordered(_));
+        let is_walk = basis.kind == AccessKind::Ordered;
         let program = &self.prepared.program;
         let limits = self.limits();
         let resume = resume_filter(spec)?;
@@ -127,28 +181,15 @@ impl PageRun<'_> {
         let mut filling = Filling {
             run: self,
             now: clock.now_seconds(),
-            cost: choice.cost,
+            cost: basis.cost,
             page: QueryPage::default(),
             last: None,
         };
-        let kind = choice.access.kind();
-        let scans = kind == AccessKind::Scan;
-        let access = match choice.access {
-            Access::Folded(answers) => {
-                pipeline.fold(&answers);
-                Access::Folded(answers)
-            }
-            Access::Grouped(groups) => {
-                pipeline.fold_groups(groups);
-                Access::Grouped(Vec::new())
-            }
-            access => access,
-        };
         let restarts = pipeline.restarts();
-        late.set(self.deadline(started, restarts));
+        late.set(self.deadline(basis.started, restarts));
         let place = state.filter(|_| is_walk && !restarts);
         let place = place.and_then(SortPlace::of_state);
-        let position = start.as_ref().filter(|_| !restarts && !is_walk);
+        let position = start.filter(|_| !restarts && !is_walk);
         if let Some(place) = &place {
             pipeline.resume_inside(place.doc());
         } else if let Some(docid) = position.and_then(|start| start.after) {
@@ -166,8 +207,8 @@ impl PageRun<'_> {
                     .min(limits.rows as u64)
             },
         };
-        let source = Source::new(access, &begin, ground)?;
-        let flow = filling.fill(&mut pipeline, source, ground, &is_late)?;
+        let supply = open(&mut pipeline, &begin)?;
+        let flow = filling.fill(&mut pipeline, supply, &is_late)?;
         filling.take(&mut pipeline);
         let mut rest = None;
         if matches!(flow, Flow::PageFull | Flow::PageFullInside) {
@@ -185,6 +226,16 @@ impl PageRun<'_> {
             rest = Some(position);
         }
         let counters = pipeline.counters();
+        Ok((self.answer(basis, filling, &counters), rest))
+    }
+
+    /// The page with its metrics and its charge.
+    fn answer(
+        &self,
+        basis: &Basis,
+        filling: Filling<'_>,
+        counters: &Counters,
+    ) -> Answer<QueryPage> {
         let cost = QueryCost {
             items_returned: counters.rows,
             bytes_returned: counters.row_bytes,
@@ -193,7 +244,7 @@ impl PageRun<'_> {
             } else {
                 counters.projected
             },
-            items_tested: if scans && !choice.narrowed {
+            items_tested: if basis.kind == AccessKind::Scan && !basis.narrowed {
                 counters.tested
             } else {
                 0
@@ -201,21 +252,22 @@ impl PageRun<'_> {
             ..filling.cost
         };
         let mut page = filling.page;
+        let now = self.engine.clock().now_us();
         page.metrics = QueryMetrics {
             cost,
-            access: kind,
+            access: basis.kind,
             items_matched: counters.projected.min(cost.items_loaded),
-            total_us: compile_us + clock.now_us().saturating_sub(started),
-            compile_us,
-            index_us,
+            total_us: basis.compile_us + now.saturating_sub(basis.started),
+            compile_us: basis.compile_us,
+            index_us: basis.index_us,
         };
         let meta = Meta {
             charge: charge::query(&cost, self.engine.environment().read_cost).rounded(),
             range: Some(self.partition.id()),
-            lsn: snapshot.lsn(),
+            lsn: basis.lsn,
             item_lsn: None,
         };
-        Ok((Answer { value: page, meta }, rest))
+        Answer { value: page, meta }
     }
 
     /// Whether the definition is still the one that the page was planned by. If not, the snapshot
@@ -259,7 +311,7 @@ impl PageRun<'_> {
     }
 
     /// Whether an item lies in the wanted part of the key space.
-    fn wants(&self, item: &StoredItem) -> bool {
+    pub fn wants(&self, item: &StoredItem) -> bool {
         if self.wanted.is_empty() {
             return true;
         }
@@ -292,7 +344,8 @@ struct Filling<'a> {
 }
 
 impl Fetched {
-    fn as_item(&self) -> Item<'_> {
+    /// The item as the pipeline takes it.
+    pub fn as_item(&self) -> Item<'_> {
         Item {
             doc: self.docid.0,
             text: self.item.json(),
@@ -303,18 +356,17 @@ impl Fetched {
 
 impl Filling<'_> {
     /// Pushes items through the pipeline until the page is full or none is left.
-    fn fill(
+    fn fill<'env>(
         &mut self,
         pipeline: &mut Pipeline<'_>,
-        source: Source,
-        ground: Ground<'_>,
+        supply: impl Supply<'env>,
         is_late: &dyn Fn() -> bool,
     ) -> Result<Flow, Error> {
-        std::thread::scope(|scope| {
+        std::thread::scope(|scope: &Scope<'_, 'env>| {
             // In here, so that a thread that reads for it ends when the page does.
-            let mut source = source;
+            let mut supply = supply;
             loop {
-                let chunk = source.next(ground, scope)?;
+                let chunk = supply.next(scope)?;
                 if chunk.is_empty() {
                     return Ok(pipeline.finish()?);
                 }

@@ -35,6 +35,31 @@ pub struct Fetched {
     pub item: StoredItem,
 }
 
+/// What a page draws its items from.
+pub trait Supply<'env> {
+    /// The next chunk; empty at the end. Threads that read for it end with the scope.
+    fn next<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>) -> Result<Vec<Fetched>, Error>
+    where
+        'env: 'scope;
+}
+
+/// The items of one partition.
+pub struct Single<'g> {
+    /// Which, in what order.
+    pub source: Source,
+    /// Where they are read.
+    pub ground: Ground<'g>,
+}
+
+impl<'env> Supply<'env> for Single<'env> {
+    fn next<'scope>(&mut self, scope: &'scope Scope<'scope, 'env>) -> Result<Vec<Fetched>, Error>
+    where
+        'env: 'scope,
+    {
+        self.source.next(self.ground, scope)
+    }
+}
+
 /// Where the items come from.
 pub struct Source {
     way: Way,

@@ -6,9 +6,10 @@ use orrery_model::epk::EpkRange;
 use orrery_model::ids::DocId;
 use orrery_storage::{Begin, Direction, PartId, Scan};
 
-use super::child::{Child, Present};
+use super::child::{Child, Present, child_of};
 use super::cut::{self, Cut, Measured, Measurement};
 use super::operation::{Reshape, ReshapeKind, Stage};
+use super::rows::RowCopy;
 use crate::account::ACCOUNT_PART;
 use crate::committer::GENERATION;
 use crate::engine::Engine;
@@ -25,6 +26,10 @@ const FEW_LEFT: usize = 64;
 /// Passes of catching up after which a rest twice as long is taken: writers that are faster than
 /// the copy must not keep it from ending.
 const PATIENCE: u32 = 4;
+/// A range of so many items is worth files of its own; fewer go through commits.
+const MANY_ITEMS: u64 = 4_096;
+/// Rows that an item has, about.
+const ROWS_OF_ITEM: usize = 16;
 /// Never more than this.
 const MOST_LEFT: usize = 8_192;
 
@@ -41,8 +46,13 @@ pub(super) struct Source {
 
 enum Phase {
     Measuring(Measurement),
+    /// Of one parent.
+    Rows(Box<RowCopy>),
+    /// Of several.
     Copying,
-    CatchingUp { passes: u32 },
+    CatchingUp {
+        passes: u32,
+    },
 }
 
 /// See the module.
@@ -175,9 +185,32 @@ impl Running {
             settle(engine, &source.partition)?;
         }
         self.phase = Phase::Copying;
+        if let [source] = self.sources.as_slice() {
+            // Taken after the journal began: what it lacks is noted there.
+            let snapshot = source.partition.snapshot(&**engine.store())?;
+            if source.partition.statistics().items >= MANY_ITEMS {
+                for child in &mut self.children {
+                    child.start_import(engine.environment())?;
+                }
+            }
+            let copy = RowCopy::new(snapshot, self.children.len());
+            self.phase = Phase::Rows(Box::new(copy));
+        }
         self.reshape
             .update(|progress| progress.stage = Stage::Copying);
         Ok(())
+    }
+
+    fn copied(&mut self, worked: Option<usize>) -> Step {
+        let copied = worked.unwrap_or(0);
+        self.reshape
+            .update(|progress| progress.copied += copied as u64);
+        if worked.is_none() {
+            self.phase = Phase::CatchingUp { passes: 0 };
+            self.reshape
+                .update(|progress| progress.stage = Stage::CatchingUp);
+        }
+        Step::Worked(copied)
     }
 
     /// Does a little: at most about `most` items, but for the last step.
@@ -206,17 +239,22 @@ impl Running {
                 }
                 Ok(Step::Worked(PAGE_ITEMS))
             }
+            Phase::Rows(copy) => {
+                let rows = most.saturating_mul(ROWS_OF_ITEM);
+                let worked = copy.step(engine.environment(), &mut self.children, rows)?;
+                if worked.is_none()
+                    && let [source] = self.sources.as_mut_slice()
+                {
+                    source.history_after = copy.last_history().map(<[u8]>::to_vec);
+                }
+                self.copied(worked);
+                // A page of rows is work even where it has no items.
+                let least = if worked.is_some() { PAGE_ITEMS } else { 0 };
+                Ok(Step::Worked(worked.unwrap_or(0).max(least)))
+            }
             Phase::Copying => {
                 let worked = self.copy_page(engine, most.clamp(1, PAGE_ITEMS))?;
-                let copied = worked.unwrap_or(0);
-                self.reshape
-                    .update(|progress| progress.copied += copied as u64);
-                if worked.is_none() {
-                    self.phase = Phase::CatchingUp { passes: 0 };
-                    self.reshape
-                        .update(|progress| progress.stage = Stage::CatchingUp);
-                }
-                Ok(Step::Worked(copied))
+                Ok(self.copied(worked))
             }
             Phase::CatchingUp { passes } => {
                 let left = FEW_LEFT << (*passes / PATIENCE).min(16);
@@ -340,16 +378,18 @@ impl Running {
     }
 
     /// Gives up: the parents go on as if nothing had been asked.
-    pub fn abandon(self, engine: &Engine, failed: &Failed) {
+    pub fn abandon(mut self, engine: &Engine, failed: &Failed) {
         for source in &self.sources {
             source.partition.journal.stop();
         }
         if failed.is_private {
-            for child in &self.children {
+            for child in &mut self.children {
+                child.give_up();
                 // What stays behind has no owner, and the next start drops it.
                 let _ = engine.store().drop_part(child.part);
             }
         }
+        engine.forget_reshape(&self.reshape);
         let now = engine.clock().now_us();
         self.reshape.update(|progress| {
             progress.stage = Stage::Failed;
@@ -365,11 +405,4 @@ fn settle(engine: &Engine, partition: &Partition) -> Result<(), Error> {
         Begin::Open { txn, .. } => Ok(txn.release().wait()?),
         Begin::Moved(_) => Err(Error::Damaged("partition map")),
     }
-}
-
-fn child_of(children: &[Child], epk: &[u8]) -> Result<usize, Error> {
-    children
-        .iter()
-        .position(|child| child.holds(epk))
-        .ok_or(Error::Damaged("partition map"))
 }

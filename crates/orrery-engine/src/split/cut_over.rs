@@ -46,6 +46,7 @@ impl Running {
             child.settle()?;
         }
         let children = self.replace(&mut record, &parents, &end)?;
+        record.asked.retain(|asked| asked != self.reshape.kind());
         let mut writes = Writes::new();
         writes.put(
             &MapRecord::key(record.database, record.container),
@@ -61,7 +62,7 @@ impl Running {
         let mut partitions: Vec<Arc<Partition>> = container.ranges().partitions().to_vec();
         partitions.retain(|kept| parents.iter().all(|parent| parent.id() != kept.id()));
         partitions.extend(children);
-        container.set_ranges(RangeMap::new(record.version, partitions));
+        container.set_ranges(RangeMap::new(&record, partitions));
         for (parent, writer) in parents.iter().zip(&mut writers) {
             parent.retire();
             parent.journal.stop();
@@ -96,7 +97,11 @@ impl Running {
         {
             return Err(Error::Damaged("partition map"));
         }
-        record.ranges.retain(|range| !is_parent(range));
+        let (gone, kept): (Vec<_>, Vec<_>) = record.ranges.drain(..).partition(is_parent);
+        record.ranges = kept;
+        for range in &gone {
+            record.remember(range);
+        }
         record.version += 1;
         let mut ancestors: Vec<PartitionKeyRangeId> = parents
             .iter()

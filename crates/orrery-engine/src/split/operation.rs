@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use orrery_model::epk::EffectivePartitionKey;
 use orrery_model::ids::PartitionKeyRangeId;
+use orrery_model::value::{Object, Value};
 
 use super::cut::Cut;
 use crate::container::Container;
@@ -33,6 +35,52 @@ impl ReshapeKind {
             Self::Split { range, .. } => vec![*range],
             Self::Merge { ranges } => ranges.clone(),
         }
+    }
+
+    /// As it is kept until it is over.
+    pub(crate) fn to_value(&self) -> Value<'static> {
+        let members = match self {
+            Self::Split { range, cut, into } => {
+                let (by, at) = match cut {
+                    Cut::Hash => ("hash", None),
+                    Cut::Size => ("size", None),
+                    Cut::At(at) => ("at", Some(at.to_hex())),
+                };
+                vec![
+                    ("split", Value::from(range.0)),
+                    ("by", Value::from(by)),
+                    ("at", at.map_or(Value::Null, Value::from)),
+                    ("into", Value::from(*into)),
+                ]
+            }
+            Self::Merge { ranges } => {
+                let ranges = ranges.iter().map(|range| Value::from(range.0));
+                vec![("merge", Value::Array(ranges.collect()))]
+            }
+        };
+        Value::Object(Object::from_iter(members)).into_owned()
+    }
+
+    /// Reads such a value.
+    pub(crate) fn from_value(value: &Value<'_>) -> Option<Self> {
+        let number = |value: &Value<'_>| u32::try_from(value.as_i64()?).ok();
+        if let Some(ranges) = value.member("merge").as_array() {
+            let range = |value: &Value<'_>| number(value).map(PartitionKeyRangeId);
+            let ranges = ranges.iter().map(range).collect::<Option<_>>()?;
+            return Some(Self::Merge { ranges });
+        }
+        Some(Self::Split {
+            range: PartitionKeyRangeId(number(value.member("split"))?),
+            cut: match value.member("by").as_str()? {
+                "hash" => Cut::Hash,
+                "size" => Cut::Size,
+                "at" => Cut::At(EffectivePartitionKey::from_hex(
+                    value.member("at").as_str()?,
+                )?),
+                _ => return None,
+            },
+            into: number(value.member("into"))?,
+        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! A container's rate, and where it comes from: its own offer, its database's, or the serverless
 //! account.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -12,7 +13,7 @@ use super::gate::{Gate, Measure};
 use super::meter::{Budget, Burst, Meter};
 use crate::container::Container;
 use crate::engine::Engine;
-use crate::error::Throttle;
+use crate::error::{Error, Throttle};
 use crate::partition::Partition;
 
 /// How a container's rate was provisioned.
@@ -264,7 +265,14 @@ pub struct AccountThroughput {
     shared: Mutex<FxHashMap<u32, Arc<SharedGates>>>,
     /// Metadata requests.
     pub(crate) metadata: Meter,
+    /// When throughput was changed lately, oldest first.
+    changes: Mutex<VecDeque<u64>>,
 }
+
+/// Changes of throughput that an account may make in [`CHANGES_SECONDS`] (request units:
+/// section 7).
+const MOST_CHANGES: usize = 25;
+const CHANGES_SECONDS: u64 = 300;
 
 impl AccountThroughput {
     /// The partitions of a database, made when they are first asked for.
@@ -276,6 +284,26 @@ impl AccountThroughput {
         Arc::clone(gates)
     }
 
+    /// Notes a change of throughput, or says after how many milliseconds there may be one.
+    fn note_change(&self, now: u64) -> Result<(), u64> {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        while changes
+            .front()
+            .is_some_and(|&at| at.saturating_add(CHANGES_SECONDS) <= now)
+        {
+            changes.pop_front();
+        }
+        match changes.front() {
+            Some(&oldest) if changes.len() >= MOST_CHANGES => {
+                Err((oldest + CHANGES_SECONDS - now) * 1_000)
+            }
+            _ => {
+                changes.push_back(now);
+                Ok(())
+            }
+        }
+    }
+
     fn forget_databases(&self, is_there: impl Fn(u32) -> bool) {
         let mut all = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|database, _| is_there(*database));
@@ -283,6 +311,16 @@ impl AccountThroughput {
 }
 
 impl Engine {
+    /// Lets a change of throughput in: an account may make so many in five minutes.
+    pub(crate) fn admit_throughput_change(&self) -> Result<(), Error> {
+        if !self.throttles_by_default() {
+            return Ok(());
+        }
+        let now = self.clock().now_seconds();
+        let noted = self.account_throughput().note_change(now);
+        noted.map_err(|after| Error::TooManyRequests(Throttle::throughput_changes(after)))
+    }
+
     /// Gives every container the rate that the offers say. After each change of an offer, and
     /// when containers come.
     pub(crate) fn provision(&self) {

@@ -1,6 +1,7 @@
 //! Ranges that become others: nothing is lost, nothing doubled, and whoever reads goes on.
 
 mod crashes;
+mod joint;
 mod reading;
 mod triggers;
 mod writing;

@@ -25,6 +25,7 @@ pub(super) async fn run(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
         session: page.session,
         claim: page.claim,
         cross_partition: headers.flag(&names::ENABLE_CROSS_PARTITION)?,
+        answer_for_gone: !call.strict_splits && loses_its_way(headers),
         explain: headers.flag(&names::POPULATE_INDEX_METRICS)?
             || headers.flag(&names::POPULATE_INDEX_METRICS_V2)?
             || headers.flag(&names::POPULATE_QUERY_ADVICE)?,
@@ -49,6 +50,15 @@ pub(super) async fn run(call: &ContainerCall<'_>) -> Result<Reply, Problem> {
         );
     }
     Ok(reply.continuation(value.continuation).meta(meta))
+}
+
+/// Whether the client is an SDK whose queries over several ranges do not survive the 410/1002 of a
+/// range that is gone (COMPAT.md: splits). The JavaScript SDK 4.10.1 asks the same range again for
+/// ever; the Python SDK 4.17.1 begins ranges anew beside those that it has.
+fn loses_its_way(headers: RequestHeaders<'_>) -> bool {
+    const SDKS: [&str; 2] = ["azure-cosmos-js/", "azsdk-python-cosmos"];
+    let agent = headers.text(&http::header::USER_AGENT).ok().flatten();
+    agent.is_some_and(|agent| SDKS.iter().any(|sdk| agent.contains(sdk)))
 }
 
 /// Adds index metrics and query advice, in the encodings that are asked for (protocol: section

@@ -82,8 +82,8 @@ pub fn wording(error: &Error) -> Wording {
                 ThrottleCause::RequestUnits => 3200,
                 ThrottleCause::Bucket => 3212,
                 ThrottleCause::BucketChange => 3213,
-                // Not told for metadata: the figure is not known.
-                ThrottleCause::Metadata => 0,
+                // Not told for metadata: the figures are not known.
+                ThrottleCause::Metadata | ThrottleCause::ThroughputChanges => 0,
             };
             row(S::TOO_MANY_REQUESTS, sub_status, "TooManyRequests", Backend)
         }

@@ -147,3 +147,36 @@ fn clients_of_the_old_range_are_told_to_look_again() {
     let token = read.header("x-ms-session-token").expect("a token");
     assert!(!token.starts_with("0:"), "{token}");
 }
+
+#[test]
+fn queries_of_sdks_that_lose_their_way_are_answered_for_the_old_range() {
+    let mut account = Account::with_containers();
+    split(&mut account);
+    let text = br#"{"query":"SELECT VALUE c.id FROM c ORDER BY c.id"}"#;
+    let mut ask = |agent: &str| {
+        let headers = [
+            ("x-ms-documentdb-isquery", "True"),
+            ("Content-Type", "application/query+json"),
+            ("x-ms-documentdb-partitionkeyrangeid", "0"),
+            ("User-Agent", agent),
+        ];
+        account.send("POST", "/dbs/db/colls/c/docs", &headers, text)
+    };
+    for agent in [
+        "Node.js/20.20.2 (linux; x64) azure-cosmos-js/4.10.1",
+        "azsdk-python-cosmos/4.17.1 Python/3.11.2 (Linux)",
+        "azsdk-python-cosmos-async/4.17.1 Python/3.11.2 (Linux)",
+    ] {
+        let answer = ask(agent);
+        assert_eq!(answer.status, 200, "{agent}: {}", answer.text());
+        assert_ne!(answer.header("x-ms-item-count"), Some("0"));
+    }
+    for agent in ["azsdk-java-cosmos/4.69.0", "azsdk-rust-cosmos/0.30", ""] {
+        let gone = ask(agent);
+        assert_eq!(
+            (gone.status, gone.header("x-ms-substatus")),
+            (410, Some("1002")),
+            "{agent}"
+        );
+    }
+}

@@ -84,6 +84,22 @@ impl Core {
         }
     }
 
+    /// Has the memtable written out, and waits for it.
+    pub(super) fn flush_memtable(&self) -> Result<(), StoreError> {
+        self.data
+            .rotate_memtable()
+            .map_err(|error| self.failure("writing out recent commits", error))?;
+        let mut naps = 0u32;
+        while self.data.tree.sealed_memtable_count() > 0 {
+            if naps.is_multiple_of(NAPS_BETWEEN_CHECKS) {
+                self.check_workers()?;
+            }
+            naps = naps.wrapping_add(1);
+            thread::sleep(NAP);
+        }
+        Ok(())
+    }
+
     /// Leaves nothing to replay. For the end of a close, when nothing is appended any more.
     pub(super) fn flush_for_close(&self) -> Result<(), StoreError> {
         let tree = &self.data.tree;
@@ -93,17 +109,7 @@ impl Core {
         if size.is_ok_and(|size| size <= WORTH_A_CUT_BYTES) {
             return Ok(());
         }
-        self.data
-            .rotate_memtable()
-            .map_err(|error| self.failure("writing out recent commits", error))?;
-        let mut naps = 0u32;
-        while tree.sealed_memtable_count() > 0 {
-            if naps.is_multiple_of(NAPS_BETWEEN_CHECKS) {
-                self.check_workers()?;
-            }
-            naps = naps.wrapping_add(1);
-            thread::sleep(NAP);
-        }
+        self.flush_memtable()?;
         let complete = tree.active_memtable().is_empty();
         self.journal_cut.allowed.store(complete, Ordering::Release);
         Ok(())

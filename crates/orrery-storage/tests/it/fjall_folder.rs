@@ -4,7 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 
 use orrery_storage::{
-    CommitToken, FjallStore, Head, Options, PartId, PartState, Resolution, Scan, Store, StoreError,
+    CommitToken, FjallStore, Head, Options, PartId, PartState, Resolution, Row, Scan, Store,
+    StoreError,
 };
 
 use crate::conformance::{PART, commit};
@@ -316,4 +317,92 @@ fn many_parts_survive_a_restart() {
             .len(),
         50
     );
+}
+
+/// Rows with keys of these numbers.
+fn imported(numbers: std::ops::Range<u64>) -> Vec<Row> {
+    let row = |number: u64| {
+        let bytes = number.to_be_bytes();
+        Row {
+            key: bytes.as_slice().into(),
+            value: bytes.as_slice().into(),
+        }
+    };
+    numbers.map(row).collect()
+}
+
+#[test]
+fn an_import_is_there_as_a_whole_beside_commits_and_after_a_restart() {
+    let folder = TestFolder::new();
+    let store = open(&folder).expect("open");
+    let other = PartId(3);
+    for part in [PART, other] {
+        store
+            .create_part(part, Head::new(PartState::Active))
+            .expect("create");
+    }
+    let mut import = store.import(PART).expect("import").expect("a faster way");
+    for page in 0..20 {
+        import
+            .put(imported(page * 1_000..(page + 1) * 1_000))
+            .expect("taken");
+        commit(&store, other, |writes| {
+            writes.put(&page.to_be_bytes(), b"v");
+        });
+    }
+    assert_eq!(key_count(&store), 0, "nothing before the end");
+    import.finish().expect("finished");
+    // Later commits of the part lie over it.
+    commit(&store, PART, |writes| {
+        writes.delete(&7_u64.to_be_bytes());
+        writes.put(&8_u64.to_be_bytes(), b"new");
+    });
+    let check = |store: &FjallStore| {
+        assert_eq!(key_count(store), 19_999);
+        let keys = [
+            7_u64.to_be_bytes(),
+            8_u64.to_be_bytes(),
+            9_u64.to_be_bytes(),
+        ];
+        let keys: Vec<&[u8]> = keys.iter().map(<[u8; 8]>::as_slice).collect();
+        let (_, values) = store.get_many(PART, &keys).expect("read");
+        assert_eq!(values[0], None);
+        assert_eq!(values[1].as_deref(), Some(b"new".as_slice()));
+        assert_eq!(values[2].as_deref(), Some(keys[2]));
+        let of_other = store.scan(other, &Scan::all()).expect("scan").rows.len();
+        assert_eq!(of_other, 20);
+    };
+    check(&store);
+    drop(store);
+    check(&open(&folder).expect("open"));
+}
+
+#[test]
+fn an_import_that_is_given_up_leaves_nothing() {
+    let folder = TestFolder::new();
+    let store = open(&folder).expect("open");
+    store
+        .create_part(PART, Head::new(PartState::Active))
+        .expect("create");
+    let mut import = store.import(PART).expect("import").expect("a faster way");
+    import.put(imported(0..5_000)).expect("taken");
+    drop(import);
+    commit(&store, PART, |writes| writes.put(b"k", b"v"));
+    assert_eq!(key_count(&store), 1);
+    drop(store);
+    assert_eq!(key_count(&open(&folder).expect("open")), 1);
+}
+
+#[test]
+fn an_import_ends_with_the_store() {
+    let folder = TestFolder::new();
+    let store = open(&folder).expect("open");
+    store
+        .create_part(PART, Head::new(PartState::Active))
+        .expect("create");
+    let mut import = store.import(PART).expect("import").expect("a faster way");
+    import.put(imported(0..10)).expect("taken");
+    store.close().expect("closed");
+    assert!(import.finish().is_err());
+    assert!(store.import(PART).is_err());
 }

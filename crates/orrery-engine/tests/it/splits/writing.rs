@@ -8,7 +8,7 @@ use orrery_engine::write::{BatchKind, ItemOutcome, WriteKind, WriteOutcome};
 use orrery_engine::{Clock, CommitMode, ContainerDraft, Engine, EngineConfig, Error};
 use orrery_model::ids::{Lsn, PartitionKeyRangeId};
 use orrery_model::limits::Limits;
-use orrery_storage::{MemoryStore, Writes};
+use orrery_storage::{Durability, FjallStore, MemoryStore, Options, Writes};
 
 use super::{check, ids, merge, split};
 use crate::harness::{TestEntropy, World, clock, item, parse_key, request, spec};
@@ -210,4 +210,60 @@ fn nothing_that_was_acknowledged_is_lost_under_way() {
         .map(|one| one.statistics().items)
         .sum();
     assert_eq!(items, 40);
+}
+
+#[test]
+fn a_large_range_on_disk_goes_into_files_of_its_children() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .join(format!("large-range-{}", std::process::id()));
+    // Left by a run that failed, if at all.
+    let _ = std::fs::remove_dir_all(&folder);
+    let options = Options {
+        durability: Durability::Relaxed,
+        ..Options::default()
+    };
+    let store = Arc::new(FjallStore::open(&folder, options).expect("open"));
+    let definition = r#"{"partitionKey":{"paths":["/pk"]},
+        "uniqueKeyPolicy":{"uniqueKeys":[{"paths":["/u"]}]},"defaultTtl":-1,
+        "changeFeedPolicy":{"retentionDuration":10}}"#;
+    let world = World::on(store, definition, 1, Limits::default());
+    let body = |n: u32, version: u32| {
+        let ttl = if n % 5 == 0 { r#","ttl":1000"# } else { "" };
+        format!(
+            r#"{{"id":"{n}","pk":"k{}","u":{n},"v":{version}{ttl}}}"#,
+            n % 311
+        )
+    };
+    let items = 5_000;
+    for n in 0..items {
+        world.create("", &body(n, 0)).expect("created");
+    }
+    let bytes = world.container.ranges().partitions()[0]
+        .statistics()
+        .total_bytes();
+    let asked = world
+        .engine
+        .split_range(&world.container, PartitionKeyRangeId(0), Cut::Size, 2)
+        .expect("lined up");
+    let mut n = 0;
+    while !asked.is_over() {
+        world.engine.advance_reshapes(50).expect("advanced");
+        world.upsert("", &body(n % items, 0)).expect("written");
+        n += 7;
+    }
+    assert_eq!(asked.progress().stage, Stage::Done, "{asked:?}");
+    assert_eq!(asked.progress().copied, u64::from(items));
+    check(&world);
+    let ranges = world.container.ranges();
+    let sum = |of: &dyn Fn(&orrery_engine::partition::Partition) -> u64| -> u64 {
+        ranges.partitions().iter().map(|one| of(one)).sum()
+    };
+    assert_eq!(sum(&|one| one.statistics().items), u64::from(items));
+    assert_eq!(sum(&|one| one.statistics().total_bytes()), bytes);
+    drop(ranges);
+    // It is all there after a restart too.
+    let world = world.reopen();
+    check(&world);
+    drop(world);
+    std::fs::remove_dir_all(&folder).expect("removed");
 }

@@ -3,6 +3,7 @@
 use orrery_engine::error::ThrottleCause;
 use orrery_engine::page::Page;
 use orrery_engine::throughput::claim::{Bucket, Claim};
+use orrery_engine::write::{WriteKind, WriteRequest};
 use orrery_engine::{Error, MetadataOptions};
 use orrery_model::json;
 use orrery_model::limits::Limits;
@@ -137,4 +138,61 @@ fn buckets_have_caps_that_change_every_ten_minutes_at_most() {
         let refused = account.replace_offer(&content);
         assert!(matches!(refused, Err(Error::BadRequest(_))), "{bad}");
     }
+}
+
+#[test]
+fn throughput_is_changed_25_times_in_five_minutes_at_most() {
+    let account = Account::new(Limits::default());
+    account.container(1_000);
+    let change = |number: u64| {
+        let rate = if number % 2 == 0 { 1_000 } else { 1_100 };
+        account.replace_offer(&format!(r#"{{"offerThroughput":{rate}}}"#))
+    };
+    for number in 0..25 {
+        account.clock.advance(2);
+        change(number).expect("changed");
+    }
+    let early = change(25);
+    assert!(matches!(early, Err(Error::TooManyRequests(throttle))
+            if throttle.cause == ThrottleCause::ThroughputChanges
+                && throttle.retry_after_ms == 252_000));
+    account.clock.advance(252);
+    change(25).expect("the first was five minutes ago");
+    assert!(change(26).is_err(), "the second was not");
+}
+
+#[test]
+fn autoscale_is_raised_when_its_data_outgrows_it() {
+    let limits = Limits {
+        bytes_per_min_rate: 1_000,
+        ..Limits::default()
+    };
+    let account = Account::new(limits);
+    account.create("/dbs", r#"{"id":"d"}"#, &MetadataOptions::default());
+    let options = MetadataOptions {
+        autoscale_settings: Some(r#"{"maxThroughput":1000}"#.to_owned()),
+        ..MetadataOptions::default()
+    };
+    account.create("/dbs/d/colls", &container("c"), &options);
+    let opened = account.open("/dbs/d/colls/c");
+    let max = || {
+        let offer = account.offer();
+        let settings = offer.member("content").member("offerAutopilotSettings");
+        settings.member("maxThroughput").as_i64()
+    };
+    account.engine.maintain(100).expect("maintained");
+    assert_eq!(max(), Some(1_000));
+    // 0.1 of the maximum in thousands of bytes: 100,000 bytes are the most that 1,000 RU/s hold.
+    let text = "x".repeat(70_000);
+    for id in ["1", "2"] {
+        let body = format!(r#"{{"id":"{id}","pk":"a","text":"{text}"}}"#);
+        let body = body.into_bytes();
+        let request = WriteRequest::new(WriteKind::Create { body }, None);
+        account.engine.write(&opened, request).expect("written");
+        account.clock.advance(5);
+    }
+    account.engine.maintain(100).expect("maintained");
+    assert_eq!(max(), Some(2_000));
+    account.engine.maintain(100).expect("maintained");
+    assert_eq!(max(), Some(2_000));
 }
