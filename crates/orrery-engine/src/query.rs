@@ -308,16 +308,21 @@ fn query_scope(
     let several = scope.partitions.len() > 1;
     let is_divided = *target == Target::All && container.ranges().partitions().len() > 1;
     if several || is_divided && options.cross_partition && prepared.program.is_grouped() {
-        let plan = prepared.plan(state)?;
         // One range had all of it when it began, or it asks for one range.
         let is_one = matches!(target, Target::Range { .. })
             || begun.is_some_and(|begun| scope.lies_in(begun, state));
-        if !is_one && (several && !plan.is_plain() || plan.names_aggregates()) {
-            return Err(Error::CrossPartition {
-                plan: plan.to_json().into_bytes(),
-            });
+        let plan = prepared.plan(state);
+        if is_one {
+            // What a client has rewritten may have no plan of its own.
+            scope.is_joint = several && !plan.is_ok_and(|plan| plan.is_plain());
+        } else {
+            let plan = plan?;
+            if several && !plan.is_plain() || plan.names_aggregates() {
+                return Err(Error::CrossPartition {
+                    plan: plan.to_json().into_bytes(),
+                });
+            }
         }
-        scope.is_joint = is_one && several && !plan.is_plain();
     }
     Ok(scope)
 }

@@ -10,7 +10,7 @@ use orrery_model::ids::PartitionKeyRangeId;
 
 use super::{ids, merge, settle, split};
 use crate::assert_refused;
-use crate::harness::{World, rows};
+use crate::harness::{World, member, rows};
 
 const DEFINITION: &str = r#"{"partitionKey":{"paths":["/pk"]},"indexingPolicy":{
     "compositeIndexes":[[{"path":"/m","order":"ascending"},{"path":"/n","order":"descending"}]]}}"#;
@@ -133,6 +133,33 @@ fn a_range_that_is_gone_is_answered_for_where_that_is_wanted() {
         let found = all_rows(&world, &range(0), text, &|_| {});
         assert_eq!(found, expected, "{text} from the start");
     }
+}
+
+#[test]
+fn what_sdks_have_rewritten_is_answered_for_too() {
+    let world = filled(1);
+    split(&world, 0, Cut::Hash, 3);
+    for (text, expected) in [
+        (
+            r#"SELECT VALUE [{"item": COUNT(1)}] FROM c"#,
+            r#"[{"item":150}]"#,
+        ),
+        (
+            r#"SELECT VALUE [{"item": {"sum": SUM(c.n), "count": COUNT(c.n)}}] FROM c"#,
+            r#"[{"item":{"sum":11175,"count":150}}]"#,
+        ),
+        (
+            r#"SELECT VALUE [{"item": MIN(c.n), "item2": {"min": MIN(c.n), "count": COUNT(c.n)}}] FROM c"#,
+            r#"[{"item":0,"item2":{"min":0,"count":150}}]"#,
+        ),
+    ] {
+        assert_eq!(all_rows(&world, &range(0), text, &|_| {}), [expected]);
+    }
+    let text = r#"SELECT c._rid, [{"item": c.n}] AS orderByItems, c.n AS payload FROM c WHERE (true) ORDER BY c.n"#;
+    let rows = all_rows(&world, &range(0), text, &|_| {});
+    let payloads: Vec<String> = rows.iter().map(|row| member(row, "payload")).collect();
+    let expected: Vec<String> = (0..150).map(|n| n.to_string()).collect();
+    assert_eq!(payloads, expected);
 }
 
 #[test]
