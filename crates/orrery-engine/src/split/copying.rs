@@ -201,16 +201,14 @@ impl Running {
         Ok(())
     }
 
-    fn copied(&mut self, worked: Option<usize>) -> Step {
-        let copied = worked.unwrap_or(0);
+    fn note_copied(&mut self, copied: usize, goes_on: bool) {
         self.reshape
             .update(|progress| progress.copied += copied as u64);
-        if worked.is_none() {
+        if !goes_on {
             self.phase = Phase::CatchingUp { passes: 0 };
             self.reshape
                 .update(|progress| progress.stage = Stage::CatchingUp);
         }
-        Step::Worked(copied)
     }
 
     /// Does a little: at most about `most` items, but for the last step.
@@ -241,20 +239,20 @@ impl Running {
             }
             Phase::Rows(copy) => {
                 let rows = most.saturating_mul(ROWS_OF_ITEM);
-                let worked = copy.step(engine.environment(), &mut self.children, rows)?;
-                if worked.is_none()
-                    && let [source] = self.sources.as_mut_slice()
-                {
+                let (copied, goes_on) =
+                    copy.step(engine.environment(), &mut self.children, rows)?;
+                if !goes_on && let [source] = self.sources.as_mut_slice() {
                     source.history_after = copy.last_history().map(<[u8]>::to_vec);
                 }
-                self.copied(worked);
+                self.note_copied(copied, goes_on);
                 // A page of rows is work even where it has no items.
-                let least = if worked.is_some() { PAGE_ITEMS } else { 0 };
-                Ok(Step::Worked(worked.unwrap_or(0).max(least)))
+                Ok(Step::Worked(copied.max(PAGE_ITEMS)))
             }
             Phase::Copying => {
                 let worked = self.copy_page(engine, most.clamp(1, PAGE_ITEMS))?;
-                Ok(self.copied(worked))
+                let copied = worked.unwrap_or(0);
+                self.note_copied(copied, worked.is_some());
+                Ok(Step::Worked(copied))
             }
             Phase::CatchingUp { passes } => {
                 let left = FEW_LEFT << (*passes / PATIENCE).min(16);

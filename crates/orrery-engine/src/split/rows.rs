@@ -67,14 +67,14 @@ impl RowCopy {
         self.last_history.as_deref()
     }
 
-    /// Does a page of about so many rows; answers how many items it copied, `None` when all is
-    /// done.
+    /// Does a page of about so many rows; answers how many items it copied, and whether more is to
+    /// be done.
     pub fn step(
         &mut self,
         environment: &Environment,
         children: &mut [Child],
         rows: usize,
-    ) -> Result<Option<usize>, Error> {
+    ) -> Result<(usize, bool), Error> {
         let rows = rows.clamp(LEAST_ROWS, PAGE_ROWS);
         match self.pass {
             Pass::Owners => {
@@ -82,18 +82,17 @@ impl RowCopy {
                     self.pass = Pass::Rows;
                     self.resume = None;
                 }
-                Ok(Some(0))
+                Ok((0, true))
             }
             Pass::Rows => {
                 let (copied, goes_on) = self.copy_rows(environment, children, rows)?;
-                if goes_on {
-                    return Ok(Some(copied));
+                if !goes_on {
+                    for (child, sums) in children.iter_mut().zip(&self.sums) {
+                        child.end_import()?;
+                        child.counters = sums.counters();
+                    }
                 }
-                for (child, sums) in children.iter_mut().zip(&self.sums) {
-                    child.end_import()?;
-                    child.counters = sums.counters();
-                }
-                Ok(None)
+                Ok((copied, goes_on))
             }
         }
     }
