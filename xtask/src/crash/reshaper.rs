@@ -12,7 +12,7 @@ const PARTITIONS: &str = "/_orrery/partitions/dbs/crash/colls/items";
 /// Pause between two looks at an operation.
 const PAUSE: Duration = Duration::from_millis(3);
 /// Longer than any operation of this test takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(600);
 /// With so many ranges, two are merged.
 const MANY: usize = 6;
 /// So many physical partitions the container's throughput needs: merges that leave fewer are
