@@ -17,6 +17,7 @@ mod output;
 mod partitions;
 mod patience;
 mod query;
+mod regions;
 mod report;
 mod serve;
 mod target;
@@ -60,6 +61,8 @@ enum Command {
     Query(query::QueryArgs),
     /// Show, split and merge the physical partitions of a container.
     Partitions(partitions::PartitionsArgs),
+    /// Show and change the regions of a server: lag, pauses, failover.
+    Regions(regions::RegionsArgs),
     /// Watch a server's throughput: ranges, 429s, hottest keys, heaviest queries.
     Top(top::TopArgs),
     /// Turn a trace into the diagnostic logs that the service would have written.
@@ -96,6 +99,7 @@ fn run(command: &Command) -> Result<ExitCode> {
         Command::Export(args) => export::run(args),
         Command::Query(args) => query::run(args),
         Command::Partitions(args) => partitions::run(args),
+        Command::Regions(args) => regions::run(args),
         Command::Top(args) => top::run(args),
         Command::Diagnostics(args) => diagnostics::run(args),
         Command::Load(args) => load::run(args),

@@ -1,6 +1,7 @@
 //! `orrery serve`: an account over HTTP and HTTPS, until a signal ends it.
 
 mod metering;
+mod regions;
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ use crate::logger;
 use crate::output;
 use crate::patience::Patience;
 use metering::MeteringArgs;
+use regions::{RegionArgs, RegionServers};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,6 +38,7 @@ Examples:
   orrery serve --in-memory --port 0         for tests: nothing is kept, the system chooses the port
   orrery serve --host 0.0.0.0 --key-file /run/secrets/key --data /var/lib/orrery
   orrery serve --throttle --scale 1/1000    limits and budgets of a thousandth: hot partitions on a laptop
+  orrery serve --regions \"East US,West US\"  a read region of its own, some time behind the writes
 
 The port speaks HTTP and HTTPS (HTTP/1.1 and HTTP/2); the certificate is made at the first start
 and kept in the data folder, http://127.0.0.1:8081/_explorer/emulator.pem shows its authority.
@@ -94,6 +97,9 @@ pub struct ServeArgs {
     /// Throughput, limits and the trace.
     #[command(flatten)]
     pub metering: MeteringArgs,
+    /// Regions and consistency.
+    #[command(flatten)]
+    pub regions: RegionArgs,
     /// Let each split or merge of partitions wait so long before it begins, as the service's do.
     #[arg(long, default_value = "0s", value_name = "TIME", value_parser = duration)]
     pub split_delay: Duration,
@@ -179,6 +185,8 @@ async fn serve(
     let engine_config = EngineConfig {
         limits: args.metering.limits()?,
         metering: args.metering.metering(),
+        regions: args.regions.engine_config()?,
+        read_cost: args.regions.read_cost(),
         split_delay_ms: u64::try_from(args.split_delay.as_millis()).unwrap_or(u64::MAX),
         ..EngineConfig::default()
     };
@@ -191,15 +199,19 @@ async fn serve(
         .public_endpoint
         .clone_from(&config.public_endpoint);
     gateway_config.explorer = config.explorer;
+    gateway_config.consistency = args.regions.consistency();
     let trace = args.metering.open_trace()?;
     gateway_config.trace = metering::gateway_trace(trace.as_ref());
     gateway_config.authority_pem = Some(certificate.authority_pem().to_owned());
     let mut server_config = ServerConfig::new(SocketAddr::new(config.host, config.port));
     server_config.certificate = Some(certificate);
-    let server = Server::bind(server_config, instance::gateway(&engine, gateway_config))
+    let handler = instance::gateway(&engine, gateway_config.clone());
+    let server = Server::bind(server_config.clone(), handler)
         .await
         .map_err(port_advice)?;
     let address = server.local_addr();
+    let region_servers =
+        RegionServers::bind(&engine, &gateway_config, &server_config, config.scheme).await?;
     let readiness = Readiness::default();
     let health = health_server(config, &readiness, &engine).await?;
     let endpoint = format!("{}://{}/", config.scheme, shown(address));
@@ -221,16 +233,28 @@ async fn serve(
         let _ = stopping.wait_for(|stop| *stop).await;
     };
     let health = health.map(|server| tokio::spawn(server.run_until(until(stopping.clone()))));
+    let region_lines = region_servers.lines().to_owned();
+    let in_regions = tokio::spawn(region_servers.run(engine.clone(), stopping.clone()));
     let serving = tokio::spawn(server.run_until(until(stopping)));
     readiness.set(true);
     let signals = signals()?;
-    announce(args, config, engine.limits(), &endpoint, started)?;
+    announce(
+        args,
+        config,
+        engine.limits(),
+        &endpoint,
+        &region_lines,
+        started,
+    )?;
     let signal = signals.await;
     log::info!("{signal}: finishing the requests under way");
     readiness.set(false);
     let _ = stop.send(true);
     engine.wake_reshapes();
     serving.await.context("the server failed")?;
+    in_regions
+        .await
+        .context("the endpoints of regions failed")?;
     purging.await.context("the purge failed")?;
     reshaping
         .await
@@ -381,6 +405,7 @@ fn announce(
     config: &ServeConfig,
     limits: &Limits,
     endpoint: &str,
+    regions: &str,
     started: Instant,
 ) -> Result<()> {
     let place = match &config.place {
@@ -402,6 +427,7 @@ fn announce(
          Key                {key}\n\
          Connection string  AccountEndpoint={endpoint};AccountKey={};\n\
          Data folder        {place}\n\
+         {regions}\
          {metering}\
          Ready in           {} ms\n\
          Started\n\

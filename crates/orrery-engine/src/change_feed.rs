@@ -109,11 +109,12 @@ impl Engine {
             error,
             meta: meta(partition.lsn(), Charge::ONE),
         };
-        partition.check_session(&page.session).map_err(refuse)?;
+        self.check_session(partition, &page.session)
+            .map_err(refuse)?;
         let key = target.logical_partition(&state);
         let key = key.as_ref().map(EffectivePartitionKey::as_bytes);
         self.admit(container, partition, page.claim, key)?;
-        let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
+        let snapshot = self.snapshot(partition).map_err(refuse)?;
         let reading = Reading {
             snapshot: &snapshot,
             space: (scope.space != *partition.range()).then_some(scope.space.clone()),

@@ -23,6 +23,7 @@ use crate::partition::Partition;
 use crate::partition_map::{MapRecord, RangeRecord};
 use crate::query::{ListCache, QueryCache, QueryTuning, Readers};
 use crate::read::hints::Hints;
+use crate::regions::{RegionId, Regions, RegionsConfig};
 use crate::split::Reshapes;
 use crate::throughput::Metering;
 use crate::throughput::meter::{Burst, Meter};
@@ -46,6 +47,8 @@ pub struct EngineConfig {
     pub split_delay_ms: u64,
     /// Throughput and statistics.
     pub metering: Metering,
+    /// Where the account is read and written.
+    pub regions: RegionsConfig,
 }
 
 impl Default for EngineConfig {
@@ -58,6 +61,7 @@ impl Default for EngineConfig {
             tuning: QueryTuning::default(),
             split_delay_ms: 0,
             metering: Metering::default(),
+            regions: RegionsConfig::default(),
         }
     }
 }
@@ -81,6 +85,8 @@ pub struct ContainerDraft {
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
+    /// The region through which this handle looks; none sees every write.
+    pub(crate) region: Option<RegionId>,
 }
 
 struct Inner {
@@ -94,6 +100,7 @@ struct Inner {
     readers: Readers,
     memory: MemoryPool,
     tuning: QueryTuning,
+    regions: Regions,
     reshapes: Reshapes,
     throughput: AccountThroughput,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
@@ -133,7 +140,9 @@ impl Engine {
             tuning,
             split_delay_ms,
             metering,
+            regions,
         } = config;
+        let regions = Regions::open(&regions, &account)?;
         let environment = Environment {
             store,
             clock,
@@ -159,15 +168,18 @@ impl Engine {
                 readers: Readers::default(),
                 memory,
                 tuning,
+                regions,
                 reshapes: Reshapes::new(split_delay_ms),
                 throughput: AccountThroughput::default(),
                 containers,
             }),
+            region: None,
         };
         engine.provision();
         for (container, asked) in interrupted {
             engine.line_up_again(&container, asked);
         }
+        engine.replicate()?;
         Ok(engine)
     }
 
@@ -297,6 +309,9 @@ impl Engine {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         containers.insert((record.database, record.container), Arc::clone(&container));
+        drop(containers);
+        // Read regions see it empty at first.
+        self.replicate()?;
         Ok(container)
     }
 
@@ -366,6 +381,10 @@ impl Engine {
     /// Knobs of the query planner.
     pub fn tuning(&self) -> &QueryTuning {
         &self.inner.tuning
+    }
+
+    pub(crate) fn all_regions(&self) -> &Regions {
+        &self.inner.regions
     }
 
     pub(crate) fn hints(&self) -> &Hints {

@@ -163,11 +163,12 @@ impl Engine {
                     item_lsn: None,
                 },
             };
-            partition.check_session(&page.session).map_err(refuse)?;
+            self.check_session(partition, &page.session)
+                .map_err(refuse)?;
             if served.is_none() {
                 self.admit(container, partition, page.claim, key)?;
             }
-            let snapshot = partition.snapshot(&**self.store()).map_err(refuse)?;
+            let snapshot = self.snapshot(partition).map_err(refuse)?;
             served = Some((Arc::clone(partition), snapshot.lsn()));
             let rest = filling.fill(&snapshot, &begin, direction).map_err(refuse)?;
             let is_full = rest.is_some();

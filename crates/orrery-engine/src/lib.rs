@@ -16,6 +16,7 @@
 //!   [`index::IndexPlan::tree`], index keys are built by [`layout::term`].
 //! * [`split`] turns partitions into others while they serve, and swaps
 //!   [`container::RangeMap`].
+//! * [`regions`] are handles of the same engine that read some time behind.
 //! * What requests may use is decided in [`throughput`], what they used is kept in
 //!   [`statistics`].
 
@@ -40,6 +41,7 @@ pub mod pk_ranges;
 pub mod query;
 pub mod read;
 pub mod rebuild;
+pub mod regions;
 pub mod split;
 pub mod statistics;
 pub mod submit;

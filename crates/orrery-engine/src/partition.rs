@@ -1,7 +1,7 @@
 //! A physical partition: the owner of one partition key range, with its own log.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::ids::{DocId, Lsn, PartitionKeyRangeId};
@@ -17,6 +17,7 @@ use crate::layout::{family, keys, term};
 use crate::maintenance::PurgeCursor;
 use crate::partition_map::RangeRecord;
 use crate::query::MissingCache;
+use crate::regions::History;
 use crate::statistics::Activity;
 use crate::statistics::sizes::KeySizesCache;
 use crate::throughput::gate::Gate;
@@ -44,6 +45,7 @@ pub struct Partition {
     gate: Gate,
     activity: Activity,
     key_sizes: KeySizesCache,
+    history: History,
 }
 
 impl Partition {
@@ -64,6 +66,7 @@ impl Partition {
             gate: Gate::default(),
             activity: Activity::default(),
             key_sizes: KeySizesCache::default(),
+            history: History::default(),
         }
     }
 
@@ -147,6 +150,11 @@ impl Partition {
         &self.key_sizes
     }
 
+    /// Its past, for read regions.
+    pub(crate) fn history(&self) -> &History {
+        &self.history
+    }
+
     /// Items and bytes as of that position.
     pub fn statistics(&self) -> Counters {
         *self
@@ -199,15 +207,22 @@ impl Partition {
         Ok(())
     }
 
-    /// Whether the partition has everything that the session has seen. Tokens of other ranges
-    /// say nothing; a token of a parent counts (protocol: section 3.4).
-    pub fn check_session(&self, tokens: &[SessionToken]) -> Result<(), Error> {
+    /// Whether the partition at a position has everything that the session has seen. Tokens of
+    /// other ranges say nothing; a token of a parent counts (protocol: section 3.4). `term` is
+    /// that of an account of several regions.
+    pub(crate) fn check_session(
+        &self,
+        tokens: &[SessionToken],
+        lsn: Lsn,
+        term: Option<u32>,
+    ) -> Result<(), Error> {
+        let version = term.map_or(SESSION_VERSION, i64::from);
         let mine = |token: &&SessionToken| {
             token
                 .range
                 .is_none_or(|range| range == self.id() || self.parents().contains(&range))
         };
-        let satisfied = |token: &SessionToken| token.is_satisfied_by(SESSION_VERSION, self.lsn());
+        let satisfied = |token: &SessionToken| token.is_satisfied_by(version, lsn);
         if tokens.iter().filter(mine).all(satisfied) {
             Ok(())
         } else {
@@ -218,7 +233,7 @@ impl Partition {
     /// One point of the partition's history, for the length of a page.
     pub fn snapshot(&self, store: &dyn Store) -> Result<PartitionSnapshot, Error> {
         Ok(PartitionSnapshot {
-            reader: store.snapshot(self.part())?,
+            reader: store.snapshot(self.part())?.into(),
         })
     }
 }
@@ -312,7 +327,7 @@ impl StoredItem {
 /// One point of a partition's history: what the query and feed modules read from. Nothing here
 /// hides expired items; callers ask [`StoredItem::is_live`].
 pub struct PartitionSnapshot {
-    reader: Box<dyn Reader>,
+    reader: Arc<dyn Reader>,
 }
 
 /// A page of entries and where the next one starts.
@@ -325,6 +340,11 @@ pub struct Entries<T> {
 }
 
 impl PartitionSnapshot {
+    /// What this reader sees.
+    pub(crate) fn new(reader: Arc<dyn Reader>) -> Self {
+        Self { reader }
+    }
+
     /// The position of the snapshot.
     pub fn lsn(&self) -> Lsn {
         Lsn(self.reader.head().lsn)

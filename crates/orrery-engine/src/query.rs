@@ -173,7 +173,8 @@ impl Engine {
             return Ok(nothing_left(scope.partitions.last()));
         };
         let refuse = |error| failure(error, partition);
-        partition.check_session(&options.session).map_err(refuse)?;
+        self.check_session(partition, &options.session)
+            .map_err(refuse)?;
         let mine = |position: &&QueryPosition| partition.range().overlaps(&position.space);
         let start = position.as_ref().filter(mine).cloned();
         let segment = start

@@ -88,7 +88,8 @@ impl Engine {
             error,
             meta: meta(partition.lsn(), nothing),
         };
-        partition.check_session(&options.session).map_err(refuse)?;
+        self.check_session(partition, &options.session)
+            .map_err(refuse)?;
         let (lsn, found) = self
             .look_up(partition, epk, place, is_live)
             .map_err(refuse)?;
@@ -147,7 +148,7 @@ impl Engine {
             }
         }
         // Id and item come from one snapshot, so a delete in between is not seen by half.
-        let snapshot = partition.snapshot(&**self.store())?;
+        let snapshot = self.snapshot(partition)?;
         let stored = match snapshot.docid(epk, id)? {
             Some(docid) => {
                 self.hints().note(name, docid);
@@ -163,6 +164,10 @@ impl Engine {
         partition: &Partition,
         docid: DocId,
     ) -> Result<(Lsn, Option<StoredItem>), Error> {
+        if self.is_read_region() {
+            let snapshot = self.snapshot(partition)?;
+            return Ok((snapshot.lsn(), snapshot.item(docid)?));
+        }
         let part = partition.part();
         let recent = &self.environment().recent;
         // Before the look: what the item has been since then may be newer than this.

@@ -128,6 +128,10 @@ impl Engine {
         if record.index_version == version && !is_copied && is_whole() {
             record.retired.clear();
             self.put_record(container, &record, Writes::new())?;
+            // Older moments may lack terms that queries now rely on.
+            for partition in ranges.partitions() {
+                partition.history().clear();
+            }
         }
         Ok(())
     }

@@ -40,6 +40,9 @@ impl Engine {
         done: impl FnOnce(Result<Answer<WriteOutcome>, Failure>) + Send + 'static,
     ) {
         let done: Done = Box::new(done);
+        if let Err(error) = self.check_replication() {
+            return done(Err(error.into()));
+        }
         let state = container.state();
         let preparation = self.preparation(container, &state);
         let WriteRequest {

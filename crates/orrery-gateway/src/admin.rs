@@ -3,6 +3,7 @@
 
 mod limits;
 mod partitions;
+mod regions;
 pub(crate) mod throughput;
 
 use http::{HeaderValue, Method, StatusCode};
@@ -13,7 +14,7 @@ use orrery_model::value::Value;
 use crate::auth::{Identity, Signed};
 use crate::gateway::lower_verb;
 use crate::metrics;
-use crate::operations::{Exchange, blocking};
+use crate::operations::{Exchange, account, blocking};
 use crate::respond::Reply;
 use crate::respond::errors::{GatewayError, Problem};
 
@@ -50,11 +51,27 @@ pub(crate) async fn answer(exchange: &Exchange<'_>) -> Result<Reply, Problem> {
             let text = metrics::text(engine)?;
             Ok(Reply::with_body(StatusCode::OK, content_type, text))
         }
-        (_, "limits" | "throughput" | "throttle" | "metrics") => {
+        (&Method::GET, "regions") => Ok(regions_reply(exchange)),
+        (&Method::PUT, "regions") => {
+            regions::set(engine, &exchange.call.body)?;
+            Ok(regions_reply(exchange))
+        }
+        (&Method::POST, "failover") => {
+            regions::fail_over(engine, &exchange.call.body)?;
+            Ok(regions_reply(exchange))
+        }
+        (_, "limits" | "throughput" | "throttle" | "metrics" | "regions" | "failover") => {
             Err(GatewayError::MethodNotAllowed.into())
         }
         _ => Err(GatewayError::UnknownPath.into()),
     }
+}
+
+fn regions_reply(exchange: &Exchange<'_>) -> Reply {
+    let gateway = exchange.gateway;
+    let endpoint = account::endpoint(&gateway.config, exchange.call);
+    let shown = regions::show(&gateway.engine, &gateway.config, &endpoint);
+    respond(StatusCode::OK, &shown)
 }
 
 fn of_partitions(exchange: &Exchange<'_>, link: &str) -> Result<Reply, Problem> {

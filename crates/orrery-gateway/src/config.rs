@@ -1,6 +1,7 @@
 //! What the binary decides for the gateway.
 
 use crate::auth::Keys;
+use crate::regions::RegionPorts;
 use crate::trace::Trace;
 
 /// How an account is served. Sockets are configured by
@@ -13,8 +14,10 @@ pub struct GatewayConfig {
     pub no_auth: bool,
     /// Name of the account where the request's host does not give one.
     pub account: String,
-    /// Name of the only region.
+    /// Name of the only region, on an account for whose engine none is named.
     pub region: String,
+    /// Where the regions of an account of several answer.
+    pub region_ports: RegionPorts,
     /// Address that the account document shows instead of the one the client used,
     /// such as `https://cosmos.example:8081`.
     pub public_endpoint: Option<String>,
@@ -39,6 +42,7 @@ impl GatewayConfig {
             no_auth: false,
             account: "localhost".to_owned(),
             region: "Local".to_owned(),
+            region_ports: RegionPorts::default(),
             public_endpoint: None,
             consistency: Consistency::Session,
             authority_pem: None,

@@ -70,6 +70,9 @@ impl Gateway {
                 access::check(&self.engine, permission, &path, operation, exchange.headers)?;
             }
         }
+        if !operation.is_read() && self.engine.is_read_region() {
+            return Err(GatewayError::WriteForbidden.into());
+        }
         operations::run(exchange, path, operation).await
     }
 

@@ -14,6 +14,7 @@ pub mod gateway;
 pub mod hybrid_row;
 pub mod metrics;
 mod operations;
+pub mod regions;
 pub mod request;
 pub mod respond;
 pub mod server;

@@ -22,6 +22,7 @@ use orrery_model::resource_path::{ResourceKind, ResourcePath};
 use tokio::sync::oneshot;
 
 use crate::gateway::Gateway;
+use crate::regions;
 use crate::request::{Operation, RequestHeaders};
 use crate::respond::errors::{GatewayError, Problem};
 use crate::respond::{ActivityId, Reply, names};
@@ -59,7 +60,11 @@ pub(crate) async fn run(
     operation: Operation,
 ) -> Result<Reply, Problem> {
     match path.kind() {
-        ResourceKind::Account => Ok(account::read(&exchange.gateway.config, exchange.call)),
+        ResourceKind::Account => Ok(account::read(
+            &exchange.gateway.engine,
+            &exchange.gateway.config,
+            exchange.call,
+        )),
         ResourceKind::Address => Err(GatewayError::Unsupported(
             "Direct mode is not served here: set the client's connection mode to Gateway."
                 .to_owned(),
@@ -120,7 +125,7 @@ async fn in_container(
         };
         record::hand_over(recorder, &call, operation, &reply, exchange.activity, times);
     }
-    Ok(reply.in_container(owner))
+    Ok(regions::with_session(reply, engine).in_container(owner))
 }
 
 impl ContainerCall<'_> {

@@ -203,10 +203,10 @@ fn all_headers(
         return form.filled(changing);
     }
     let mut headers = changing.into_map();
+    add_constants(&mut headers);
     for (name, value) in more {
         headers.insert(name, value);
     }
-    add_constants(&mut headers);
     if let Some(owner) = owner {
         headers.insert(names::ALT_CONTENT_PATH, owner.alt_path.clone());
         headers.insert(names::CONTENT_PATH, owner.rid.clone());
@@ -214,7 +214,7 @@ fn all_headers(
     headers
 }
 
-/// Versions and topology of an account with one region.
+/// Versions, and the topology of an account with one region.
 fn add_constants(headers: &mut HeaderMap) {
     let constants = [
         (CACHE_CONTROL, "no-store, no-cache"),

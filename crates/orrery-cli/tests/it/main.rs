@@ -12,6 +12,7 @@ mod keylab_verify;
 mod load;
 mod partitions;
 mod query;
+mod regions;
 mod serve;
 mod throttle;
 mod trace;

@@ -65,8 +65,8 @@ impl JointQuery<'_> {
         let key = key.as_ref().map(EffectivePartitionKey::as_bytes);
         for partition in partitions {
             let refuse = |error| failure(error, partition);
-            partition
-                .check_session(&self.options.session)
+            self.engine
+                .check_session(partition, &self.options.session)
                 .map_err(refuse)?;
         }
         for partition in partitions {
@@ -112,12 +112,11 @@ impl JointQuery<'_> {
         start: Option<&QueryPosition>,
     ) -> Result<(Answer<QueryPage>, Option<QueryPosition>), Error> {
         let started = self.engine.clock().now_us();
-        let store = &**self.engine.store();
         let snapshots: Vec<PartitionSnapshot> = self
             .scope
             .partitions
             .iter()
-            .map(|partition| partition.snapshot(store))
+            .map(|partition| self.engine.snapshot(partition))
             .collect::<Result<_, _>>()?;
         let first = snapshots
             .first()

@@ -124,7 +124,7 @@ impl PageRun<'_> {
         compile_us: u64,
     ) -> Result<(Answer<QueryPage>, Option<QueryPosition>), Error> {
         let started = self.engine.clock().now_us();
-        let snapshot = self.partition.snapshot(&**self.engine.store())?;
+        let snapshot = self.engine.snapshot(self.partition)?;
         let snapshot = &snapshot;
         let ground = Ground {
             run: self,

@@ -3,8 +3,9 @@
 use orrery_engine::change_feed::{ChangePage, Mode, Start};
 use orrery_engine::page::{FeedPage, Page, Target};
 use orrery_engine::write::BatchKind;
-use orrery_engine::{Answer, Error, Failure};
+use orrery_engine::{Answer, Engine, Error, Failure};
 use orrery_model::ids::PartitionKeyRangeId;
+use orrery_model::json;
 use orrery_model::value::Object;
 
 use crate::assert_refused;
@@ -35,6 +36,19 @@ fn page(
     world
         .engine
         .change_feed(&world.container, target, start, mode, &page)
+}
+
+/// The ids of all changes that a handle of the engine sees.
+pub fn ids_from_start(world: &World, engine: &Engine) -> Vec<String> {
+    let page = Page::default();
+    let (start, mode) = (Start::Beginning, Mode::LatestVersion);
+    let answer = engine.change_feed(&world.container, &Target::All, &start, mode, &page);
+    let page = answer.expect("the feed is readable").value;
+    let id = |text: &String| {
+        let value = json::parse_str(text).expect("changes are JSON");
+        value.member("id").as_str().expect("an id").to_owned()
+    };
+    texts(&page).iter().map(id).collect()
 }
 
 fn texts(page: &ChangePage) -> Vec<String> {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use orrery_engine::page::{FeedPage, Page, Target};
 use orrery_engine::query::QueryTuning;
 use orrery_engine::read::{ReadOptions, ReadOutcome};
+use orrery_engine::regions::RegionsConfig;
 use orrery_engine::write::{
     BatchKind, BatchOperation, Conditions, IndexingDirective, ItemOutcome, ItemRef, WriteKind,
     WriteOutcome, WriteRequest,
@@ -18,6 +19,7 @@ use orrery_model::container::ContainerSpec;
 use orrery_model::json;
 use orrery_model::limits::Limits;
 use orrery_model::partition_key::PartitionKey;
+use orrery_model::session::SessionToken;
 use orrery_model::value::Value;
 use orrery_storage::{MemoryStore, Store, Writes};
 
@@ -106,6 +108,33 @@ impl World {
         };
         let store = Arc::new(MemoryStore::new());
         Self::build(store, definition, ranges, Limits::default(), tuning)
+    }
+
+    /// An account of these regions, the readers so far behind, with one container of one range.
+    pub fn in_regions(definition: &str, regions: RegionsConfig) -> Self {
+        let mut world = Self::new(definition, 1);
+        world.open_regions(regions);
+        world
+    }
+
+    /// Opens the store again as an account of these regions.
+    pub fn open_regions(&mut self, regions: RegionsConfig) {
+        let config = EngineConfig {
+            commit: CommitMode::Inline,
+            regions,
+            ..EngineConfig::default()
+        };
+        self.engine = Engine::open(
+            Arc::clone(&self.store),
+            Arc::clone(&self.clock) as Arc<dyn Clock>,
+            Arc::new(TestEntropy::new(2)),
+            config,
+        )
+        .expect("the store opens again");
+        self.container = self
+            .engine
+            .container_by_number(7, 3)
+            .expect("the container is recorded");
     }
 
     fn build(
@@ -234,11 +263,23 @@ impl World {
 
     /// The item as the service answers it.
     pub fn read(&self, key: &str, id: &str) -> Result<String, Error> {
+        self.read_through(&self.engine, key, id, Vec::new())
+    }
+
+    /// The item as another handle of the engine sees it, in a session.
+    pub fn read_through(
+        &self,
+        engine: &Engine,
+        key: &str,
+        id: &str,
+        session: Vec<SessionToken>,
+    ) -> Result<String, Error> {
         let item = ItemRef::Id(id.to_owned());
-        let options = ReadOptions::default();
-        let answer = self
-            .engine
-            .read_item(&self.container, &parse_key(key), &item, &options);
+        let options = ReadOptions {
+            session,
+            ..ReadOptions::default()
+        };
+        let answer = engine.read_item(&self.container, &parse_key(key), &item, &options);
         match answer.map_err(|failure| failure.error)?.value {
             ReadOutcome::Item(body) => Ok(String::from_utf8(body.to_vec()).expect("UTF-8")),
             ReadOutcome::NotModified(_) => panic!("no condition was given"),

@@ -16,6 +16,7 @@ mod point_reads;
 mod query;
 mod random;
 mod recovery;
+mod regions;
 mod splits;
 mod throughput;
 mod ttl;

@@ -2,9 +2,11 @@
 
 use http::uri::Authority;
 use http::{StatusCode, header};
+use orrery_engine::Engine;
 use orrery_model::json;
 
 use crate::config::{Consistency, GatewayConfig};
+use crate::regions::Locations;
 use crate::respond::Reply;
 use crate::server::Call;
 
@@ -21,12 +23,14 @@ const QUERY_ENGINE_CONFIGURATION: &str = concat!(
 );
 
 /// Answers `GET /`.
-pub(crate) fn read(config: &GatewayConfig, call: &Call) -> Reply {
-    Reply::json(StatusCode::OK, document(config, &endpoint(config, call)))
+pub(crate) fn read(engine: &Engine, config: &GatewayConfig, call: &Call) -> Reply {
+    let endpoint = endpoint(config, call);
+    let locations = Locations::of(engine, config, &endpoint);
+    Reply::json(StatusCode::OK, document(config, &endpoint, &locations))
 }
 
 /// Where the client reaches us.
-fn endpoint(config: &GatewayConfig, call: &Call) -> String {
+pub(crate) fn endpoint(config: &GatewayConfig, call: &Call) -> String {
     address(config, call, "/")
 }
 
@@ -56,13 +60,9 @@ fn authority(call: &Call) -> &str {
     of_target.or_else(of_header).unwrap_or("localhost")
 }
 
-fn document(config: &GatewayConfig, endpoint: &str) -> String {
+fn document(config: &GatewayConfig, endpoint: &str, locations: &Locations) -> String {
     let account = account_name(config, endpoint);
-    let location = format!(
-        "[{{\"name\":{},\"databaseAccountEndpoint\":{}}}]",
-        quoted(&config.region),
-        quoted(endpoint)
-    );
+    let Locations { writable, readable } = locations;
     let staleness = match config.consistency {
         Consistency::BoundedStaleness => {
             ",\"maxStalenessPrefix\":100000,\"maxIntervalInSeconds\":300"
@@ -78,7 +78,7 @@ fn document(config: &GatewayConfig, endpoint: &str) -> String {
     format!(
         "{{\"_self\":\"\",\"id\":{name},\"_rid\":{rid},\"media\":\"//media/\",\
          \"addresses\":\"//addresses/\",\"_dbs\":\"//dbs/\",\
-         \"writableLocations\":{location},\"readableLocations\":{location},\
+         \"writableLocations\":{writable},\"readableLocations\":{readable},\
          \"enableMultipleWriteLocations\":false,\"continuousBackupEnabled\":false,\
          \"enableNRegionSynchronousCommit\":false,\"enablePerPartitionFailoverBehavior\":false,\
          \"disableCrossRegionalHedging\":false,\
@@ -122,7 +122,12 @@ mod tests {
 
     #[test]
     fn is_json_with_a_planner_configuration_inside() {
-        let text = document(&config(), "https://shop.example:8081/");
+        let here = "[{\"databaseAccountEndpoint\":\"https://shop.example:8081/\"}]";
+        let locations = Locations {
+            writable: here.to_owned(),
+            readable: here.to_owned(),
+        };
+        let text = document(&config(), "https://shop.example:8081/", &locations);
         let value = json::parse_str(&text).expect("JSON");
         assert_eq!(value.member("id").as_str(), Some("shop"));
         let location = value.member("readableLocations").element(0);

@@ -150,6 +150,9 @@ pub enum GatewayError {
     /// A read-only key, or a permission that does not go that far.
     #[error("The request is not permitted by the given authorization token.")]
     NotPermitted,
+    /// A write at the endpoint of a region that only reads: 403/3.
+    #[error("The requested operation cannot be performed at this region")]
+    WriteForbidden,
     /// A feature that the account does not have.
     #[error("{0}")]
     Unsupported(String),
@@ -223,6 +226,7 @@ impl Problem {
                     row(S::REQUEST_TIMEOUT, 0, "RequestTimeout", Form::Gateway)
                 }
                 GatewayError::NotPermitted => row(S::FORBIDDEN, 0, "Forbidden", Form::Gateway),
+                GatewayError::WriteForbidden => row(S::FORBIDDEN, 3, "Forbidden", Form::Gateway),
             },
         }
     }
