@@ -100,7 +100,7 @@ fn declared(container: &str, info: &ContainerInfo) -> Declared {
             .unwrap_or("Hash")
             .to_owned(),
         version: member("version")
-            .and_then(|version| version.as_f64())
+            .and_then(orrery_model::value::Value::as_f64)
             .map(|version| version as u8),
     }
 }

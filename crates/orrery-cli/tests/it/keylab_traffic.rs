@@ -161,14 +161,13 @@ fn a_trace_tells_what_a_person_would_have_written() {
              horizons: [{{name: now, gb: 1}}]\n"
         ),
     );
-    let items: String = (0..250)
-        .map(|number| {
-            format!(
-                "{{\"id\":\"{number}\",\"customer\":\"c{}\",\"total\":{number}}}\n",
-                number % 50
-            )
-        })
-        .collect();
+    let mut items = String::new();
+    for number in 0..250 {
+        let customer = number % 50;
+        let item =
+            format!("{{\"id\":\"{number}\",\"customer\":\"c{customer}\",\"total\":{number}}}\n");
+        items.push_str(&item);
+    }
     let data = folder.write("items.ndjson", &items);
     let report = |arguments: &[&str]| -> Json {
         let said = succeed(&[&["keylab", "analyze", "--json"], arguments].concat());
@@ -278,14 +277,12 @@ fn our_own_diagnostics_come_back_as_a_workload() {
 #[test]
 fn a_running_container_is_sampled_and_checked() {
     let folder = Folder::new();
-    let items: String = (0..3_000)
-        .map(|number| {
-            format!(
-                "{{\"id\":\"{number}\",\"customer\":\"c{}\"}}\n",
-                number % 300
-            )
-        })
-        .collect();
+    let mut items = String::new();
+    for number in 0..3_000 {
+        let customer = number % 300;
+        let item = format!("{{\"id\":\"{number}\",\"customer\":\"c{customer}\"}}\n");
+        items.push_str(&item);
+    }
     let file = folder.write("items.ndjson", &items);
     let server = Server::start(&["--in-memory"]);
     let account = ["--endpoint", &server.url, "--in", "shop/orders"];

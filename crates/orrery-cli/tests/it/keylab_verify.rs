@@ -86,15 +86,13 @@ fn the_same_seed_measures_the_same() {
 #[test]
 fn real_items_are_verified_too() {
     let folder = Folder::new();
-    let items: String = (0..3_000)
-        .map(|number| {
-            let customer = number * 7919 % 400;
-            format!(
-                "{{\"id\":\"{number}\",\"customer\":\"c{customer}\",\"kind\":\"k{}\"}}\n",
-                number % 3
-            )
-        })
-        .collect();
+    let mut items = String::new();
+    for number in 0..3_000 {
+        let (customer, kind) = (number * 7919 % 400, number % 3);
+        let item =
+            format!("{{\"id\":\"{number}\",\"customer\":\"c{customer}\",\"kind\":\"k{kind}\"}}\n");
+        items.push_str(&item);
+    }
     let data = folder.write("items.ndjson", &items);
     let workload = folder.write(
         "workload.yaml",

@@ -133,13 +133,12 @@ impl Diagnostics {
                     return Ok(());
                 };
                 let text = query_text(text);
-                let text = match self.texts.get(&*text) {
-                    Some(known) => Arc::clone(known),
-                    None => {
-                        let text: Arc<str> = Arc::from(text);
-                        self.texts.insert(Arc::clone(&text));
-                        text
-                    }
+                let text = if let Some(known) = self.texts.get(&*text) {
+                    Arc::clone(known)
+                } else {
+                    let text: Arc<str> = Arc::from(text);
+                    self.texts.insert(Arc::clone(&text));
+                    text
                 };
                 self.text_of.insert(activity, text);
             }

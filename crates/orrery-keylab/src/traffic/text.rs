@@ -62,23 +62,18 @@ pub fn with_key(text: &str, key_paths: &[String]) -> String {
     };
     let known: Vec<String> = key_paths.iter().map(|path| equality(alias, path)).collect();
     let known = known.join(" AND ");
-    match &query.filter {
-        Some(filter) => {
-            let (start, end) = (filter.span.start as usize, filter.span.end as usize);
-            let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
-            format!(
-                "{}{known} AND ({}){}",
-                part(0..start),
-                part(start..end),
-                part(end..text.len())
-            )
-        }
-        None => {
-            let at = from.span.end as usize;
-            let (before, after) = (text.get(..at).unwrap_or(text), text.get(at..).unwrap_or(""));
-            format!("{before} WHERE {known}{after}")
-        }
+    let part = |range: std::ops::Range<usize>| text.get(range).unwrap_or_default();
+    if let Some(filter) = &query.filter {
+        let (start, end) = (filter.span.start as usize, filter.span.end as usize);
+        return format!(
+            "{}{known} AND ({}){}",
+            part(0..start),
+            part(start..end),
+            part(end..text.len())
+        );
     }
+    let at = from.span.end as usize;
+    format!("{} WHERE {known}{}", part(0..at), part(at..text.len()))
 }
 
 /// `c.address.city = @city`
@@ -102,7 +97,9 @@ pub fn equality(alias: &str, path: &str) -> String {
             member.push('.');
             member.push_str(step);
         } else {
-            member.push_str(&format!("[{}]", serde_json::Value::from(step)));
+            member.push('[');
+            member.push_str(&serde_json::Value::from(step).to_string());
+            member.push(']');
         }
     }
     format!("{member} = @{parameter}")

@@ -67,7 +67,7 @@ mod tests {
         let mut cut = position(std::slice::from_ref(&tenant));
         cut.extend_from_slice(&[0x20; 16]);
         let places = Places::new(vec![cut.clone()]);
-        assert_eq!(places.holding(&[tenant.clone()], false), 0..=1);
+        assert_eq!(places.holding(std::slice::from_ref(&tenant), false), 0..=1);
         for number in 0..50 {
             let key = [tenant.clone(), KeyComponent::from(f64::from(number))];
             let expected = usize::from(position(&key) >= cut);

@@ -133,7 +133,7 @@ impl<'a> Requests<'a> {
     }
 
     /// The next request of the whole workload.
-    pub fn next(&mut self) -> Request {
+    pub fn draw(&mut self) -> Request {
         let total: f64 = self.demands.iter().map(|demand| demand.rate).sum();
         let mut at = self.random.share() * total;
         let pattern = self

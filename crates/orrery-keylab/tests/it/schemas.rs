@@ -21,6 +21,8 @@ fn schema(name: &str) -> Json {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
+type Compare = fn(f64, f64) -> bool;
+
 /// What of a value a schema objects to; the words of JSON schema that ours use.
 fn objections(root: &Json, schema: &Json, value: &Json, at: &str, found: &mut Vec<String>) {
     const KNOWN: [&str; 18] = [
@@ -88,7 +90,7 @@ fn objections(root: &Json, schema: &Json, value: &Json, at: &str, found: &mut Ve
     if schema.get("const").is_some_and(|only| only != value) {
         object(format!("{value} is not {}", schema["const"]));
     }
-    let bounds: [(&str, fn(f64, f64) -> bool); 2] = [
+    let bounds: [(&str, Compare); 2] = [
         ("minimum", |value, bound| value >= bound),
         ("maximum", |value, bound| value <= bound),
     ];

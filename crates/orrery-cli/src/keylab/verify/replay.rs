@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use anyhow::{Context as _, Result, bail};
 use orrery_engine::catalog::feeds::QuerySpec;
+use orrery_engine::index::IndexingDirective;
 use orrery_engine::page::Target;
 use orrery_engine::query::QueryOptions;
 use orrery_engine::read::ReadOptions;
-use orrery_engine::write::{BatchKind, BatchOperation, ItemRef, WriteKind, WriteRequest};
+use orrery_engine::write::{
+    BatchKind, BatchOperation, Conditions, ItemRef, WriteKind, WriteRequest,
+};
 use orrery_engine::{Error, Failure, Meta};
 use orrery_keylab::demand::MeasuredCharge;
 use orrery_keylab::verify::request::{Action, Address, Question, Request};
@@ -314,8 +317,8 @@ impl Replay<'_, '_> {
                 let operation = |body: &Vec<u8>| BatchOperation {
                     kind: BatchKind::Create { body: body.clone() },
                     key: None,
-                    conditions: Default::default(),
-                    indexing: Default::default(),
+                    conditions: Conditions::default(),
+                    indexing: IndexingDirective::default(),
                     minimal: false,
                 };
                 let kind = WriteKind::Batch {
@@ -342,15 +345,14 @@ impl Replay<'_, '_> {
             Err(failure) if is_throttled(&failure) => (failure.meta, None),
             Err(failure) => return Err(told(&failure)),
         };
-        let range = match meta.range {
-            Some(range) => range,
-            None => {
-                let state = self.model.container.state();
-                let epk = state
-                    .key_definition()
-                    .effective(&PartitionKey(key.to_vec()));
-                self.model.container.partition_of(&epk)?.id()
-            }
+        let range = if let Some(range) = meta.range {
+            range
+        } else {
+            let state = self.model.container.state();
+            let epk = state
+                .key_definition()
+                .effective(&PartitionKey(key.to_vec()));
+            self.model.container.partition_of(&epk)?.id()
         };
         let place = self
             .model
@@ -447,7 +449,7 @@ fn for_time(
     let end = (1.0 + WARM_UP) * size.seconds as f64;
     let mut time = requests.pause(rate);
     while time < end {
-        let request = requests.next();
+        let request = requests.draw();
         with(requests, time, request)?;
         time += requests.pause(rate);
     }
