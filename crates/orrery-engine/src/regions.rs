@@ -222,11 +222,6 @@ impl Engine {
         regions.regions.iter().enumerate().map(info).collect()
     }
 
-    /// The region of this handle.
-    pub fn region(&self) -> Option<RegionId> {
-        self.region
-    }
-
     /// Whether this is the handle of a region that takes no writes.
     pub fn is_read_region(&self) -> bool {
         self.replica().is_some()

@@ -201,19 +201,27 @@ mod tests {
         let key = "d3JvbmcgYnV0IGxvbmcgZW5vdWdoIHRvIGJlIGEga2V5";
         let text =
             format!("AccountEndpoint=https://shop.documents.azure.com:443/;AccountKey={key};");
-        let endpoint = of_connection_string(&text).unwrap();
+        let endpoint = of_connection_string(&text).expect("the test's string is whole");
         assert_eq!(
             (endpoint.host.as_str(), endpoint.port),
             ("shop.documents.azure.com", 443)
         );
         let text = format!("accountkey={key};accountendpoint=https://shop.documents.azure.com/");
-        assert_eq!(of_connection_string(&text).unwrap().port, 443);
+        assert_eq!(
+            of_connection_string(&text)
+                .expect("the test's string is whole")
+                .port,
+            443
+        );
         assert!(of_connection_string("AccountEndpoint=https://x/").is_err());
     }
 
     #[test]
     fn items_keep_their_time() {
         let row = br#"{"id":"a","_rid":"x","_ts":17,"_etag":"e","_self":"s","_attachments":"a"}"#;
-        assert_eq!(without_system(row).unwrap(), br#"{"id":"a","_ts":17}"#);
+        assert_eq!(
+            without_system(row).expect("the test's row is an object"),
+            br#"{"id":"a","_ts":17}"#
+        );
     }
 }
