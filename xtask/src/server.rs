@@ -86,6 +86,8 @@ impl Server {
         if !arguments.contains(&"--port") {
             command.args(["--port", "0"]);
         }
+        // A panic's words must not be pushed out of the tail that is shown.
+        command.env("RUST_BACKTRACE", "0");
         Self::spawn(command.args(arguments))
     }
 
