@@ -26,6 +26,7 @@ mod prepare;
 mod read_ahead;
 mod seek;
 mod source;
+mod waiting;
 mod walk;
 
 use std::collections::VecDeque;

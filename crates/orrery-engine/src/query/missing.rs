@@ -12,12 +12,12 @@ use orrery_model::path::Step;
 use orrery_storage::{Reader, Scan};
 
 use super::docids::DocIds;
-use super::page::PageRun;
-use super::source::fetch_each;
+use super::waiting::fetch_each;
+use super::walk::Ground;
 use crate::error::Error;
 use crate::layout::entries::{ChangeEntry, Counters};
 use crate::layout::{family, keys, term};
-use crate::partition::{PartitionSnapshot, StoredItem};
+use crate::partition::StoredItem;
 
 /// With more changes than this the list is made anew.
 const MOST_CHANGES: usize = 10_000;
@@ -65,13 +65,13 @@ impl MissingCache {
 /// The items that lack a path; maybe also some that are gone. `None` when items have arrays or
 /// objects there that no entry tells of, or when telling would take too long.
 pub fn find(
-    run: &PageRun<'_>,
-    snapshot: &PartitionSnapshot,
+    ground: Ground<'_>,
     prefix: &[u8],
     path: &[Step],
     nodes: bool,
     counters: &Counters,
 ) -> Result<Option<DocIds>, Error> {
+    let Ground { run, snapshot } = ground;
     if let [Step::Property(name)] = path
         && (name == "id" || name == "_ts")
     {
@@ -82,12 +82,12 @@ pub fn find(
     let moved = moved.map(|value| value.to_vec());
     let known = run.partition.missing_cache().get(prefix).cloned();
     let items = match known.filter(|known| known.lsn <= lsn && known.moved == moved) {
-        Some(known) => match bring_up_to_date(snapshot, &known, path, nodes)? {
+        Some(known) => match bring_up_to_date(ground, &known, path, nodes)? {
             Progress::Items(items) => Some(items),
             Progress::OutOfOrder => return Ok(None),
-            Progress::TooMany => find_all(snapshot, prefix, path, nodes, counters)?,
+            Progress::TooMany => find_all(ground, prefix, path, nodes, counters)?,
         },
-        None => find_all(snapshot, prefix, path, nodes, counters)?,
+        None => find_all(ground, prefix, path, nodes, counters)?,
     };
     if let Some(items) = &items {
         let prefix = prefix.to_vec();
@@ -110,11 +110,12 @@ enum Progress {
 }
 
 fn bring_up_to_date(
-    snapshot: &PartitionSnapshot,
+    ground: Ground<'_>,
     known: &Known,
     path: &[Step],
     nodes: bool,
 ) -> Result<Progress, Error> {
+    let snapshot = ground.snapshot;
     if known.lsn == snapshot.lsn() {
         return Ok(Progress::Items(known.items.clone()));
     }
@@ -132,15 +133,13 @@ fn bring_up_to_date(
     let changed = DocIds::new(changed);
     let mut items: Vec<DocId> = known.items.without(&changed).iter().collect();
     let mut is_told = true;
-    fetch_each(
-        snapshot,
-        changed.iter().collect(),
-        |fetched| match at_path(&fetched.item, path) {
+    fetch_each(ground, changed.iter().collect(), |fetched| {
+        match at_path(&fetched.item, path) {
             At::Nothing => items.push(fetched.docid),
             At::Node => is_told &= nodes,
             At::Scalar => {}
-        },
-    )?;
+        }
+    })?;
     Ok(if is_told {
         Progress::Items(DocIds::new(items))
     } else {
@@ -149,12 +148,13 @@ fn bring_up_to_date(
 }
 
 fn find_all(
-    snapshot: &PartitionSnapshot,
+    ground: Ground<'_>,
     prefix: &[u8],
     path: &[Step],
     nodes: bool,
     counters: &Counters,
 ) -> Result<Option<DocIds>, Error> {
+    let snapshot = ground.snapshot;
     let docid_of_term = |key: &[u8]| term::parts(key).map(|(_, docid)| docid);
     let with = all_docids(snapshot.reader(), &Scan::prefix(prefix), docid_of_term)?;
     if with.len() as u64 == counters.items {
@@ -174,7 +174,7 @@ fn find_all(
         return Ok(None);
     }
     let mut lack_it = true;
-    fetch_each(snapshot, without.iter().collect(), |fetched| {
+    fetch_each(ground, without.iter().collect(), |fetched| {
         lack_it &= at_path(&fetched.item, path) == At::Nothing;
     })?;
     Ok(lack_it.then_some(without))

@@ -4,16 +4,16 @@ use std::thread::Scope;
 
 use orrery_model::ids::DocId;
 use orrery_sql::pipeline::SortPlace;
-use orrery_storage::{Direction, Scan};
+use orrery_storage::Direction;
 
 use super::access::Access;
 use super::docid_stream::DocIdStream;
 use super::position::QueryPosition;
 use super::read_ahead::ReadAhead;
+use super::waiting::Waiting;
 use super::walk::{Ground, Walk};
 use crate::error::Error;
-use crate::layout::keys;
-use crate::partition::{PartitionSnapshot, StoredItem};
+use crate::partition::StoredItem;
 
 /// Items of the first chunk at most where one item may fill a page.
 const FIRST_CHUNK: usize = 16;
@@ -21,11 +21,6 @@ const FIRST_CHUNK: usize = 16;
 pub(super) const CHUNK: usize = 256;
 /// Most bytes that one chunk brings, and one item more.
 pub(super) const CHUNK_BYTES: usize = 1 << 20;
-/// Items that are looked up at a time; no more of the largest ones are in memory than that.
-const AT_A_TIME: usize = 32;
-/// Items of ascending docids are read in one go while there are no more than so many others, for
-/// each of them, in between.
-const NEAR: u64 = 4;
 
 /// An item of a chunk.
 pub struct Fetched {
@@ -176,9 +171,9 @@ impl Source {
                     let docids = items.take(snapshot.reader(), *after, chunk)?;
                     *is_done = docids.len() < chunk;
                     *after = docids.last().copied().or(*after);
-                    *waiting = Waiting::new(docids);
+                    waiting.refill(docids);
                 }
-                let fetched = waiting.fetch(snapshot)?;
+                let fetched = waiting.fetch(ground)?;
                 if !fetched.is_empty() {
                     return Ok(fetched);
                 }
@@ -186,93 +181,4 @@ impl Source {
             Way::Ordered(walk) => walk.next(ground, chunk),
         }
     }
-}
-
-/// Docids whose items are still to be fetched.
-#[derive(Debug, Default)]
-pub struct Waiting {
-    docids: Vec<DocId>,
-    /// How many of them were fetched.
-    done: usize,
-}
-
-impl Waiting {
-    /// All of these.
-    pub fn new(docids: Vec<DocId>) -> Self {
-        Self { docids, done: 0 }
-    }
-
-    /// Whether none is left.
-    pub fn is_empty(&self) -> bool {
-        self.done == self.docids.len()
-    }
-
-    /// The next items that are there; maybe none. Some docids are done with, not many more than
-    /// bring [`CHUNK_BYTES`].
-    pub fn fetch(&mut self, snapshot: &PartitionSnapshot) -> Result<Vec<Fetched>, Error> {
-        let docids = self.docids.get(self.done..).unwrap_or_default();
-        let (Some(&first), Some(&last)) = (docids.first(), docids.last()) else {
-            return Ok(Vec::new());
-        };
-        let is_dense = last.0.saturating_sub(first.0) < NEAR * docids.len() as u64;
-        if is_dense && docids.len() > 1 && docids.is_sorted() {
-            return self.fetch_between(snapshot, first, last);
-        }
-        let mut fetched = Vec::with_capacity(docids.len());
-        let mut bytes = 0;
-        for some in docids.chunks(AT_A_TIME) {
-            self.done += some.len();
-            for (&docid, item) in some.iter().zip(snapshot.items(some)?) {
-                let Some(item) = item else { continue };
-                bytes += item.json().len();
-                fetched.push(Fetched { docid, item });
-            }
-            if bytes >= CHUNK_BYTES {
-                break;
-            }
-        }
-        Ok(fetched)
-    }
-
-    /// The same by reading everything from the first to the last.
-    fn fetch_between(
-        &mut self,
-        snapshot: &PartitionSnapshot,
-        first: DocId,
-        last: DocId,
-    ) -> Result<Vec<Fetched>, Error> {
-        let mut end = keys::item(last);
-        end.push(0);
-        let range = Scan::range(keys::item_key(first), Some(end));
-        let page = snapshot.reader().scan(&range.max_bytes(CHUNK_BYTES))?;
-        let is_whole = page.resume.is_none();
-        let mut fetched = Vec::with_capacity(page.rows.len().min(self.docids.len() - self.done));
-        for row in page.rows {
-            let docid = keys::docid_of_item(&row.key).ok_or(Error::Damaged("item key"))?;
-            let left = self.docids.get(self.done..).unwrap_or_default();
-            self.done += left.iter().take_while(|wanted| **wanted < docid).count();
-            if self.docids.get(self.done) == Some(&docid) {
-                self.done += 1;
-                let item = StoredItem::decode(row.value)?;
-                fetched.push(Fetched { docid, item });
-            }
-        }
-        if is_whole {
-            self.done = self.docids.len();
-        }
-        Ok(fetched)
-    }
-}
-
-/// Shows the items of some docids that are there, a few of them in memory at a time.
-pub fn fetch_each(
-    snapshot: &PartitionSnapshot,
-    docids: Vec<DocId>,
-    mut each: impl FnMut(Fetched),
-) -> Result<(), Error> {
-    let mut waiting = Waiting::new(docids);
-    while !waiting.is_empty() {
-        waiting.fetch(snapshot)?.into_iter().for_each(&mut each);
-    }
-    Ok(())
 }

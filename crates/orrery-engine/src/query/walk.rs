@@ -19,7 +19,8 @@ use orrery_storage::{Direction, Row, Scan};
 use super::docids::DocIds;
 use super::page::PageRun;
 use super::seek::KeyRange;
-use super::source::{Fetched, Waiting, fetch_each};
+use super::source::Fetched;
+use super::waiting::{Waiting, fetch_each};
 use crate::error::Error;
 use crate::layout::entries::Counters;
 use crate::layout::term;
@@ -117,7 +118,8 @@ impl OrderedWalk {
         if *nodes && self.direction == Direction::Backward {
             return Ok(true);
         }
-        self.missing = super::missing::find(run, snapshot, &self.prefix, path, *nodes, counters)?;
+        let ground = Ground { run, snapshot };
+        self.missing = super::missing::find(ground, &self.prefix, path, *nodes, counters)?;
         Ok(self.missing.is_some())
     }
 
@@ -332,12 +334,12 @@ impl Walk {
         loop {
             if self.waiting.is_empty() {
                 match self.next_docids(ground, chunk)? {
-                    Some(docids) => self.waiting = Waiting::new(docids),
+                    Some(docids) => self.waiting.refill(docids),
                     None => return Ok(Vec::new()),
                 }
             }
             // An item may be gone that a list still names.
-            let fetched = self.waiting.fetch(ground.snapshot)?;
+            let fetched = self.waiting.fetch(ground)?;
             if !fetched.is_empty() {
                 return Ok(fetched);
             }
@@ -395,10 +397,9 @@ impl Walk {
             self.way.missing = Some(DocIds::default());
             return Ok(());
         };
-        let Ground { run, snapshot } = ground;
-        let counters = snapshot.counters()?;
+        let counters = ground.snapshot.counters()?;
         let prefix = &self.way.prefix;
-        let found = super::missing::find(run, snapshot, prefix, path, *nodes, &counters)?;
+        let found = super::missing::find(ground, prefix, path, *nodes, &counters)?;
         self.way.missing = Some(found.unwrap_or_default());
         Ok(())
     }
@@ -510,7 +511,7 @@ impl Walk {
         loop {
             let page = ground.snapshot.reader().scan(&scan)?;
             let docids: Vec<DocId> = page.rows.iter().map(docid_of).collect::<Result<_, _>>()?;
-            fetch_each(ground.snapshot, docids, |fetched| {
+            fetch_each(ground, docids, |fetched| {
                 let doc = fetched.docid.0;
                 let text = fetched.item.json();
                 let system = None;

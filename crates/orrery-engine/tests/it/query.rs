@@ -5,5 +5,6 @@ mod differential;
 mod long;
 mod making;
 mod policy;
+mod repeated;
 mod spatial;
 mod tokens;
