@@ -13,10 +13,11 @@ use orrery_engine::{
 use orrery_model::epk::EpkRange;
 use orrery_model::limits::Limits;
 use orrery_model::resource_path::ResourcePath;
+use orrery_storage::intercept::InterceptedStore;
 use orrery_storage::{MemoryStore, Store};
 
 use crate::ambient::{Random, VirtualClock};
-use crate::crash::{CrashingStore, Fuse};
+use crate::crash::Fuse;
 use crate::follower::Follower;
 use crate::model::{Address, Effects, Model};
 use crate::scanner::{Scanner, addresses};
@@ -131,7 +132,7 @@ fn open(
     clock: &Arc<VirtualClock>,
     seed: u64,
 ) -> Result<Engine, String> {
-    let store = CrashingStore::new(Arc::clone(disk), Arc::clone(fuse));
+    let store = InterceptedStore::new(Arc::clone(disk), Arc::clone(fuse));
     let config = EngineConfig {
         limits: limits(),
         commit: CommitMode::Inline,

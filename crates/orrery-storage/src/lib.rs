@@ -26,6 +26,7 @@ pub mod bytes;
 pub mod error;
 mod fjall_store;
 mod folder;
+pub mod intercept;
 mod lock;
 mod memory;
 pub mod part;

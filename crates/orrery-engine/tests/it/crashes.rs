@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::Duration;
 
 use orrery_engine::page::Target;
 use orrery_engine::write::{BatchKind, WriteOutcome};
 use orrery_engine::{Answer, Engine};
 use orrery_model::limits::Limits;
+use orrery_storage::intercept::{Intercept, InterceptedStore, PartChange};
 use orrery_storage::{
-    Begin, CommitError, CommitToken, Head, MemoryStore, Page, PartId, Pending, Reader, Resolution,
-    Scan, Store, StoreError, StoredBytes, Txn, Writes,
+    CommitError, Head, MemoryStore, PartId, Pending, Store, StoreError, Txn, Writes,
 };
 
 use crate::harness::World;
@@ -25,26 +24,35 @@ pub enum Crash {
     After,
 }
 
-/// A store whose commits all fail from some point on.
-pub struct FailingStore {
-    pub inner: Arc<dyn Store>,
-    pub commits_left: Arc<AtomicI64>,
-    pub crash: Crash,
-}
-
-impl FailingStore {
-    fn check(&self) -> Result<(), StoreError> {
-        if self.commits_left.load(Ordering::SeqCst) < 0 {
-            return Err(stopped());
-        }
-        Ok(())
-    }
-}
-
-struct FailingTxn {
-    inner: Box<dyn Txn>,
-    commits_left: Arc<AtomicI64>,
+/// Lets commits all fail from some point on.
+pub struct Failing {
+    commits_left: AtomicI64,
     crash: Crash,
+}
+
+impl Failing {
+    /// Healthy so far.
+    pub fn new(crash: Crash) -> Arc<Self> {
+        Arc::new(Self {
+            commits_left: AtomicI64::new(i64::MAX),
+            crash,
+        })
+    }
+
+    /// The store over `inner` that fails.
+    pub fn over(self: &Arc<Self>, inner: &Arc<dyn Store>) -> Arc<dyn Store> {
+        Arc::new(InterceptedStore::new(Arc::clone(inner), Arc::clone(self)))
+    }
+
+    /// Lets so many more commits work.
+    pub fn after(&self, commits: usize) {
+        self.commits_left.store(commits as i64, Ordering::SeqCst);
+    }
+
+    /// Whether a commit has failed.
+    pub fn has_failed(&self) -> bool {
+        self.commits_left.load(Ordering::SeqCst) < 0
+    }
 }
 
 fn stopped() -> StoreError {
@@ -53,112 +61,31 @@ fn stopped() -> StoreError {
     }
 }
 
-impl Reader for FailingTxn {
-    fn head(&self) -> Head {
-        self.inner.head()
+impl Intercept for Failing {
+    fn change(&self, change: PartChange, store: &dyn Store) -> Result<(), StoreError> {
+        if self.has_failed() {
+            return Err(stopped());
+        }
+        change.apply(store)
     }
 
-    fn get(&self, key: &[u8]) -> Result<Option<StoredBytes>, StoreError> {
-        self.inner.get(key)
-    }
-
-    fn scan(&self, scan: &Scan) -> Result<Page, StoreError> {
-        self.inner.scan(scan)
-    }
-}
-
-impl Txn for FailingTxn {
-    fn commit(self: Box<Self>, writes: Writes, head: Head) -> Result<Pending, CommitError> {
+    fn commit(
+        &self,
+        _part: PartId,
+        txn: Box<dyn Txn>,
+        writes: Writes,
+        head: Head,
+    ) -> Result<Pending, CommitError> {
         let left = self.commits_left.fetch_sub(1, Ordering::SeqCst);
         if left > 0 {
-            return self.inner.commit(writes, head);
+            return txn.commit(writes, head);
         }
         if left == 0 && self.crash == Crash::After {
-            let pending = self.inner.commit(writes, head)?;
+            let pending = txn.commit(writes, head)?;
             pending.wait().map_err(CommitError::Unknown)?;
             return Err(CommitError::Unknown(stopped()));
         }
         Err(CommitError::Aborted(stopped()))
-    }
-
-    fn release(self: Box<Self>) -> Pending {
-        self.inner.release()
-    }
-}
-
-impl Store for FailingStore {
-    fn create_part(&self, part: PartId, head: Head) -> Result<(), StoreError> {
-        self.check()?;
-        self.inner.create_part(part, head)
-    }
-
-    fn drop_part(&self, part: PartId) -> Result<(), StoreError> {
-        self.check()?;
-        self.inner.drop_part(part)
-    }
-
-    fn list_parts(&self) -> Result<Vec<(PartId, Head)>, StoreError> {
-        self.inner.list_parts()
-    }
-
-    fn head(&self, part: PartId) -> Result<Head, StoreError> {
-        self.inner.head(part)
-    }
-
-    fn get_many(
-        &self,
-        part: PartId,
-        keys: &[&[u8]],
-    ) -> Result<(Head, Vec<Option<StoredBytes>>), StoreError> {
-        self.inner.get_many(part, keys)
-    }
-
-    fn scan(&self, part: PartId, scan: &Scan) -> Result<Page, StoreError> {
-        self.inner.scan(part, scan)
-    }
-
-    fn snapshot(&self, part: PartId) -> Result<Box<dyn Reader>, StoreError> {
-        self.inner.snapshot(part)
-    }
-
-    fn begin(
-        &self,
-        part: PartId,
-        generation: u64,
-        prefetch: &[&[u8]],
-    ) -> Result<Begin, StoreError> {
-        Ok(match self.inner.begin(part, generation, prefetch)? {
-            Begin::Open { txn, head, values } => {
-                let txn = FailingTxn {
-                    inner: txn,
-                    commits_left: Arc::clone(&self.commits_left),
-                    crash: self.crash,
-                };
-                Begin::Open {
-                    txn: Box::new(txn),
-                    head,
-                    values,
-                }
-            }
-            Begin::Moved(head) => Begin::Moved(head),
-        })
-    }
-
-    fn resolve(
-        &self,
-        part: PartId,
-        token: CommitToken,
-        lsn: u64,
-    ) -> Result<Resolution, StoreError> {
-        self.inner.resolve(part, token, lsn)
-    }
-
-    fn wait(&self, part: PartId, lsn: u64, timeout: Duration) -> Result<Head, StoreError> {
-        self.inner.wait(part, lsn, timeout)
-    }
-
-    fn close(&self) -> Result<(), StoreError> {
-        self.inner.close()
     }
 }
 
@@ -226,14 +153,10 @@ fn a_crash_at_any_commit_loses_nothing_and_leaves_nothing_by_half() {
     for crash in [Crash::Before, Crash::After] {
         for healthy in 0..=STEPS.len() {
             let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
-            let commits_left = Arc::new(AtomicI64::new(i64::MAX));
-            let store = FailingStore {
-                inner: Arc::clone(&inner),
-                commits_left: Arc::clone(&commits_left),
-                crash,
-            };
-            let mut world = World::on(Arc::new(store), DEFINITION, 1, Limits::default());
-            commits_left.store(healthy as i64, Ordering::SeqCst);
+            let failing = Failing::new(crash);
+            let store = failing.over(&inner);
+            let mut world = World::on(store, DEFINITION, 1, Limits::default());
+            failing.after(healthy);
             for (number, (step, _)) in STEPS.iter().enumerate() {
                 assert_eq!(
                     step(&world),
@@ -268,14 +191,10 @@ fn a_crash_at_any_commit_loses_nothing_and_leaves_nothing_by_half() {
 fn a_crash_while_a_container_is_made_or_dropped_leaves_no_parts() {
     for crash in [Crash::Before, Crash::After] {
         let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
-        let commits_left = Arc::new(AtomicI64::new(i64::MAX));
-        let store = FailingStore {
-            inner: Arc::clone(&inner),
-            commits_left: Arc::clone(&commits_left),
-            crash,
-        };
-        let mut world = World::on(Arc::new(store), DEFINITION, 2, Limits::default());
-        commits_left.store(0, Ordering::SeqCst);
+        let failing = Failing::new(crash);
+        let store = failing.over(&inner);
+        let mut world = World::on(store, DEFINITION, 2, Limits::default());
+        failing.after(0);
         let gone = [Arc::clone(&world.container)];
         assert!(world.engine.drop_containers(&gone, Writes::new()).is_err());
         world.store = Arc::clone(&inner);

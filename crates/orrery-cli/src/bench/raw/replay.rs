@@ -2,21 +2,21 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail};
 use orrery_engine::CommitMode;
 use orrery_storage::{Begin, CommitToken, FjallStore, Options, PartId, Pending, Store, Writes};
 
-use super::super::recording::{Log, RecordingStore};
+use super::super::recording::{Log, Recording};
 use super::super::renew;
 use super::{WRITERS, account, create};
 
 /// What the engine commits for these items, one commit each.
 pub(super) fn record(bodies: &[Vec<u8>], keys: &str) -> Result<Log> {
-    let (store, log) = RecordingStore::new();
-    let store: Arc<dyn Store> = Arc::new(store);
+    let recording = Arc::new(Recording::default());
+    let store = recording.store();
     let (engine, container) = account(&store, CommitMode::Inline, keys)?;
     for body in bodies {
         create(&engine, &container, body)?;
@@ -24,7 +24,7 @@ pub(super) fn record(bodies: &[Vec<u8>], keys: &str) -> Result<Log> {
     let ranges = container.ranges();
     let parts: Vec<PartId> = ranges.partitions().iter().map(|one| one.part()).collect();
     drop(engine);
-    let mut log = std::mem::take(&mut *log.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut log = recording.take();
     log.parts.retain(|(part, _)| parts.contains(part));
     log.commits.retain(|(part, _)| parts.contains(part));
     Ok(log)

@@ -2,7 +2,6 @@
 //! never none, and nothing that was acknowledged is lost.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use orrery_engine::page::Target;
 use orrery_engine::split::Cut;
@@ -11,7 +10,7 @@ use orrery_model::limits::Limits;
 use orrery_storage::{MemoryStore, Store};
 
 use super::{check, ids};
-use crate::crashes::{Crash, FailingStore};
+use crate::crashes::{Crash, Failing};
 use crate::harness::World;
 
 const DEFINITION: &str = r#"{"partitionKey":{"paths":["/pk"]},
@@ -69,19 +68,15 @@ fn a_crash_at_any_commit_leaves_parents_or_children() {
     for crash in [Crash::Before, Crash::After] {
         for healthy in 0..200 {
             let inner: Arc<dyn Store> = Arc::new(MemoryStore::new());
-            let commits_left = Arc::new(AtomicI64::new(i64::MAX));
-            let store = FailingStore {
-                inner: Arc::clone(&inner),
-                commits_left: Arc::clone(&commits_left),
-                crash,
-            };
-            let mut world = World::on(Arc::new(store), DEFINITION, 1, Limits::default());
+            let failing = Failing::new(crash);
+            let store = failing.over(&inner);
+            let mut world = World::on(store, DEFINITION, 1, Limits::default());
             for n in 0..30 {
                 world.create("", &body(n, 0)).expect("created");
             }
-            commits_left.store(healthy, Ordering::SeqCst);
+            failing.after(healthy);
             let (acknowledged, under_way) = run(&world);
-            let is_through = commits_left.load(Ordering::SeqCst) >= 0;
+            let is_through = !failing.has_failed();
             world.store = inner;
             let world = world.reopen();
             check(&world);
