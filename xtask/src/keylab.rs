@@ -2,6 +2,7 @@
 //! spreads, missing values, verdicts, and every figure of `docs/keylab.md`.
 
 mod document;
+pub mod speed;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -94,6 +94,13 @@ Developer commands of OrreryDB.
               [--debug | --binary FILE]
   cargo xtask keylab verify          every key of every scenario on the engine (minutes)
               [--debug | --binary FILE]
+  cargo xtask keylab speed           profile and all candidates of 10,000,000 items (5 GB), beside
+                                     parsing them with the fastest parser, in turn (minutes)
+              [--items N]            another number of items
+              [--rounds N]           the best of so many (default 3)
+              [--folder DIR]         with its items.ndjson and workload.yaml
+              [--keep]               the generated file stays for the next run
+              [--debug | --binary FILE]
 
   cargo xtask fuzz [TARGET]          fuzz targets; needs the nightly compiler
               [--minutes N]          for each target (default 5)
@@ -174,6 +181,17 @@ fn dispatch(mut arguments: Arguments) -> Result<()> {
         }
         Some("keylab") => {
             let what = arguments.command();
+            if what.as_deref() == Some("speed") {
+                let options = keylab::speed::Options {
+                    binary: server::Binary::of(&mut arguments)?,
+                    items: arguments.number("--items")?.unwrap_or(keylab::speed::ITEMS),
+                    rounds: arguments.number("--rounds")?.unwrap_or(3),
+                    folder: arguments.value("--folder")?.map(PathBuf::from),
+                    keep: arguments.switch("--keep"),
+                };
+                arguments.finish()?;
+                return keylab::speed::run(&options);
+            }
             let options = keylab::Options {
                 binary: server::Binary::of(&mut arguments)?,
                 bless: arguments.switch("--bless"),

@@ -6,6 +6,8 @@ mod notes;
 mod sketch;
 mod spread;
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use crate::candidates::{first_round, labels_needed, second_round};
@@ -15,6 +17,7 @@ use crate::gate::GateName;
 use crate::gates;
 use crate::layout::{Groups, Layout, Sampled, of_sample};
 use crate::outcome::{Volume, evaluate};
+use crate::parallel;
 use crate::placement::{Hash, PartitionRule, version1, version2};
 use crate::profile::Profile;
 use crate::scenario::{Horizon, KeySpec};
@@ -74,6 +77,15 @@ pub struct Excluded {
     pub reason: String,
 }
 
+/// What is computed of one key.
+struct Looked {
+    spread: Spread,
+    /// Absent without a workload.
+    row: Option<Row>,
+    /// The field to cure with so many labels.
+    cure: Option<(String, u64)>,
+}
+
 /// A profile with what is needed to judge its candidates.
 pub struct Laboratory<'a> {
     table: Table,
@@ -96,7 +108,12 @@ impl<'a> Laboratory<'a> {
                 message: "no item in it".to_owned(),
             });
         }
-        let table = Table::of(profile, &workload.named_fields());
+        let hash = if workload.container.version1 {
+            version1
+        } else {
+            version2
+        };
+        let table = Table::of(profile, &workload.named_fields(), hash);
         let reads = if workload.container.strong_reads {
             ReadCost::Double
         } else {
@@ -170,7 +187,7 @@ impl<'a> Laboratory<'a> {
             let title = key.title();
             KeylabError::invalid(title, "not in the data, or no time that can be cut")
         })?;
-        let columns: Vec<&Column> = columns.iter().collect();
+        let columns: Vec<&Column> = columns.iter().map(AsRef::as_ref).collect();
         let demands = self.measured_demands(measured);
         let mut sampled = self.sampled(key, &columns, &demands);
         sampled.is_measured = measured.is_some();
@@ -186,12 +203,12 @@ impl<'a> Laboratory<'a> {
     }
 
     /// The columns of a key, those of truncated times made; `None` when one is not in the data.
-    pub(crate) fn columns(&self, key: &KeySpec) -> Option<Vec<Column>> {
+    pub(crate) fn columns(&self, key: &KeySpec) -> Option<Vec<Cow<'_, Column>>> {
         key.fields()
             .into_iter()
             .map(|field| match field.split_once('@') {
-                Some((name, unit)) => self.table.truncated(name, unit),
-                None => self.table.column(field).cloned(),
+                Some((name, unit)) => self.table.truncated(name, unit).map(Cow::Owned),
+                None => self.table.column(field).map(Cow::Borrowed),
             })
             .collect()
     }
@@ -213,15 +230,12 @@ impl<'a> Laboratory<'a> {
                 reason: format!("groups the items exactly as /{other} does"),
             });
         }
-        let cures: Vec<(String, u64)> = keys
-            .iter()
-            .filter_map(|key| self.look_at(key, &mut analysis))
+        let cured = self.look_at(&keys, &mut analysis);
+        let cures: Vec<KeySpec> = cured
+            .into_iter()
+            .flat_map(|(field, labels)| second_round(&self.table, &self.demands, &field, labels))
             .collect();
-        for (field, labels) in cures {
-            for key in second_round(&self.table, &self.demands, &field, labels) {
-                self.look_at(&key, &mut analysis);
-            }
-        }
+        self.look_at(&cures, &mut analysis);
         rank(&mut analysis.rows);
         analysis.sensitivities = self.sensitivities(&analysis.rows);
         self.notes(&mut analysis);
@@ -231,9 +245,7 @@ impl<'a> Laboratory<'a> {
     /// These keys and no others.
     pub fn judge(&self, keys: &[KeySpec]) -> Analysis {
         let mut analysis = self.empty();
-        for key in keys {
-            self.look_at(key, &mut analysis);
-        }
+        self.look_at(keys, &mut analysis);
         self.notes(&mut analysis);
         analysis
     }
@@ -255,55 +267,67 @@ impl<'a> Laboratory<'a> {
         }
     }
 
-    /// Computes one key; returns the field to cure, and with how many labels, when only its size
-    /// or heat speaks against it.
-    fn look_at(&self, key: &KeySpec, analysis: &mut Analysis) -> Option<(String, u64)> {
+    /// Computes keys, on every core; returns the fields to cure, and with how many labels, of those
+    /// against which only size or heat speaks.
+    fn look_at(&self, keys: &[KeySpec], analysis: &mut Analysis) -> Vec<(String, u64)> {
+        let mut cures = Vec::new();
+        for looked in parallel::map(keys, |key| self.look_at_one(key)) {
+            match looked {
+                Err(excluded) => analysis.excluded.push(excluded),
+                Ok(looked) => {
+                    analysis.spreads.push(looked.spread);
+                    cures.extend(looked.cure);
+                    if let Some(mut row) = looked.row {
+                        row.place = analysis.rows.len();
+                        analysis.rows.push(row);
+                    }
+                }
+            }
+        }
+        cures
+    }
+
+    fn look_at_one(&self, key: &KeySpec) -> Result<Looked, Excluded> {
         let title = key.title();
-        let exclude = |analysis: &mut Analysis, reason: &str| {
-            analysis.excluded.push(Excluded {
-                key: title.clone(),
-                reason: reason.to_owned(),
-            });
+        let excluded = |reason: &str| Excluded {
+            key: title.clone(),
+            reason: reason.to_owned(),
         };
-        let Some(columns) = self.columns(key) else {
-            exclude(analysis, "not in the data, or no time that can be cut");
-            return None;
-        };
-        let columns: Vec<&Column> = columns.iter().collect();
+        let columns = self
+            .columns(key)
+            .ok_or_else(|| excluded("not in the data, or no time that can be cut"))?;
+        let columns: Vec<&Column> = columns.iter().map(AsRef::as_ref).collect();
         if let Some(column) = columns.iter().find(|column| column.compound > 0.0) {
             let reason = format!("{} is an array or object in some items", column.name);
-            exclude(analysis, &reason);
-            return None;
+            return Err(excluded(&reason));
         }
         let sampled = self.sampled(key, &columns, &self.demands);
         let (layout, groups) = of_sample(&sampled);
-        analysis
-            .spreads
-            .push(spread::of(&sampled, &layout, &groups, title.clone()));
-        if self.demands.is_empty() {
-            return None;
-        }
-        let place = analysis.rows.len();
-        let (row, budget) = self.row(&sampled, &self.peaks, &layout, &groups, place);
-        let cure = match (&row.first_failure, key) {
-            (Some(failure), KeySpec::Path(path))
-                if row.effective_values > CURABLE
-                    && matches!(failure.gate, GateName::G2 | GateName::G3 | GateName::G5) =>
-            {
-                let at = row.horizons.last()?;
-                let labels = labels_needed(
-                    at.outcome.hottest,
-                    budget,
-                    at.outcome.largest_gb.estimate,
-                    at.outcome.partitions as f64,
-                    (at.outcome.provisioned / at.outcome.total.max(1.0) - 1.0).max(0.2),
-                );
-                Some((path.trim_start_matches('/').to_owned(), labels))
-            }
-            _ => None,
+        let mut looked = Looked {
+            spread: spread::of(&sampled, &layout, &groups, title.clone()),
+            row: None,
+            cure: None,
         };
-        analysis.rows.push(row);
-        cure
+        if self.demands.is_empty() {
+            return Ok(looked);
+        }
+        let (row, budget) = self.row(&sampled, &self.peaks, &layout, &groups);
+        if let (Some(failure), KeySpec::Path(path), Some(at)) =
+            (&row.first_failure, key, row.horizons.last())
+            && row.effective_values > CURABLE
+            && matches!(failure.gate, GateName::G2 | GateName::G3 | GateName::G5)
+        {
+            let labels = labels_needed(
+                at.outcome.hottest,
+                budget,
+                at.outcome.largest_gb.estimate,
+                at.outcome.partitions as f64,
+                (at.outcome.provisioned / at.outcome.total.max(1.0) - 1.0).max(0.2),
+            );
+            looked.cure = Some((path.trim_start_matches('/').to_owned(), labels));
+        }
+        looked.row = Some(row);
+        Ok(looked)
     }
 
     fn row(
@@ -312,7 +336,6 @@ impl<'a> Laboratory<'a> {
         peaks: &[Demand<'_>],
         layout: &Layout,
         groups: &Groups,
-        place: usize,
     ) -> (Row, f64) {
         let facts = facts::of(self.profile, self.workload, sampled, groups);
         let peak = self.peak(sampled, peaks);
@@ -350,7 +373,7 @@ impl<'a> Laboratory<'a> {
         });
         let young = first.and_then(|first| young(layout, &volume(first), &self.rule));
         let key = sampled.key;
-        let row = of_parts(key.title(), key, place, horizons, layout, headroom, young);
+        let row = of_parts(key.title(), key, 0, horizons, layout, headroom, young);
         (row, budget)
     }
 
@@ -379,11 +402,11 @@ impl<'a> Laboratory<'a> {
         const FACTOR: f64 = 3.0;
         const LOOKED_AT: usize = 3;
         const SENTENCES: usize = 2;
-        let mut sentences = Vec::new();
         let Some(winner) = rows.first().filter(|row| row.verdict != Verdict::Reject) else {
-            return sentences;
+            return Vec::new();
         };
-        for at in 0..self.demands.len() {
+        let patterns: Vec<usize> = (0..self.demands.len()).collect();
+        let sentences = parallel::map(&patterns, |&at| {
             let more = |demands: &[Demand<'a>]| {
                 let mut demands = demands.to_vec();
                 demands[at].rate *= FACTOR;
@@ -396,10 +419,14 @@ impl<'a> Laboratory<'a> {
                 .filter_map(|row| {
                     let key = &row.definition;
                     let columns = self.columns(key)?;
-                    let columns: Vec<&Column> = columns.iter().collect();
+                    let columns: Vec<&Column> = columns.iter().map(AsRef::as_ref).collect();
                     let sampled = self.sampled(key, &columns, &demands);
                     let (layout, groups) = of_sample(&sampled);
-                    Some(self.row(&sampled, &peaks, &layout, &groups, row.place).0)
+                    let (changed, _) = self.row(&sampled, &peaks, &layout, &groups);
+                    Some(Row {
+                        place: row.place,
+                        ..changed
+                    })
                 })
                 .collect();
             rank(&mut changed);
@@ -408,24 +435,23 @@ impl<'a> Laboratory<'a> {
             if let Some(best) = changed.first()
                 && best.key != winner.key
             {
-                sentences.push(format!(
+                return Some(format!(
                     "Requests: with {FACTOR:.0} times as many '{pattern}', {} is better than {}.",
                     best.key, winner.key
                 ));
-            } else if let Some(row) = same
+            }
+            if let Some(row) = same
                 && row.verdict > winner.verdict
                 && let Some(reason) = row.first_failure.as_ref().map(|failure| &failure.reason)
             {
-                sentences.push(format!(
+                return Some(format!(
                     "Requests: with {FACTOR:.0} times as many '{pattern}', {} would be rejected: {reason}.",
                     winner.key
                 ));
             }
-            if sentences.len() == SENTENCES {
-                break;
-            }
-        }
-        sentences
+            None
+        });
+        sentences.into_iter().flatten().take(SENTENCES).collect()
     }
 
     fn sampled<'b>(

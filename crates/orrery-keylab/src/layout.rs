@@ -14,7 +14,7 @@ use crate::evidence::Interval;
 use crate::routing::Reach;
 use crate::shares::ValueSet;
 
-pub use sample::{Groups, Sampled, WINDOW, group_key, group_text, of_sample};
+pub use sample::{Groups, Sampled, WINDOW, group_text, of_sample};
 pub use scenario::{Building, joined, labels, of_scenario};
 
 /// The demand of a workload under one key, at a rate factor of 1.

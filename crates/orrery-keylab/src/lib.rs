@@ -22,6 +22,7 @@ pub mod iac;
 pub mod init;
 pub mod layout;
 pub mod outcome;
+pub(crate) mod parallel;
 pub mod placement;
 pub mod profile;
 pub mod report;

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::evidence::Interval;
 use crate::layout::{Keys, Layout, PrefixReads};
-use crate::placement::{PartitionRule, SPACE, by_byte_median, even_cuts, owner};
+use crate::placement::{EvenRanges, PartitionRule, SPACE, by_byte_median, even_cuts};
 use crate::throttle::throttled_share;
 
 /// Volume and throughput at one time.
@@ -140,8 +140,9 @@ fn at_throughput(layout: &Layout, volume: &Volume, ru: f64, rule: &PartitionRule
                 .partitions
                 .unwrap_or_else(|| rule.even(ru, volume.gb));
             let mut demands = vec![0.0; count as usize];
+            let ranges = EvenRanges::new(count);
             for (position, ru) in positions.iter().zip(demand) {
-                demands[owner(*position, count)] += ru;
+                demands[ranges.owner(*position)] += ru;
             }
             Placed {
                 demands,

@@ -13,7 +13,7 @@ pub const GIGABYTE: f64 = 1_073_741_824.0;
 const MAX_PARTITIONS: u32 = 65_536;
 
 /// The hash of one level of a key, as a position below [`SPACE`].
-pub type Hash<'a> = &'a dyn Fn(&KeyComponent) -> u128;
+pub type Hash<'a> = &'a (dyn Fn(&KeyComponent) -> u128 + Sync);
 
 /// The hash of containers made today.
 pub fn version2(component: &KeyComponent) -> u128 {
@@ -25,11 +25,35 @@ pub fn version1(component: &KeyComponent) -> u128 {
     u128::from(component.raw_hash_v1()) << (126 - 32)
 }
 
-/// The partition that owns a position when `count` ranges share the space evenly, as
-/// [`orrery_model::epk::EpkRange::split_evenly`] cuts it.
-pub fn owner(position: u128, count: u32) -> usize {
-    let count = u128::from(count.max(1));
-    usize::try_from((position / (SPACE / count)).min(count - 1)).unwrap_or(usize::MAX)
+/// Ranges that share the space evenly, as [`orrery_model::epk::EpkRange::split_evenly`] cuts it.
+#[derive(Debug, Clone, Copy)]
+pub struct EvenRanges {
+    count: u32,
+    width: u128,
+}
+
+impl EvenRanges {
+    /// So many ranges.
+    pub fn new(count: u32) -> Self {
+        let count = count.max(1);
+        Self {
+            count,
+            width: SPACE / u128::from(count),
+        }
+    }
+
+    /// The range that owns a position.
+    pub fn owner(self, position: u128) -> usize {
+        /// Bits of a position that a guess leaves out, so that it is a multiplication.
+        const COARSE: u32 = 126 - 64;
+        let coarse = u64::try_from(position >> COARSE).unwrap_or(u64::MAX);
+        // Never too high: ranges are rounded down, the last one has what that leaves over.
+        let mut owner = ((u128::from(coarse) * u128::from(self.count)) >> 64) as u32;
+        while owner + 1 < self.count && position >= self.width * u128::from(owner + 1) {
+            owner += 1;
+        }
+        owner as usize
+    }
 }
 
 /// How throughput becomes partitions.
@@ -129,8 +153,9 @@ pub fn by_byte_median(
 pub fn even_cuts(heads: &[(u128, usize)], keys: usize, count: u32) -> Vec<usize> {
     let mut cuts = vec![0];
     let mut head = 0;
+    let ranges = EvenRanges::new(count);
     for part in 1..count as usize {
-        while head < heads.len() && owner(heads[head].0, count) < part {
+        while head < heads.len() && ranges.owner(heads[head].0) < part {
             head += 1;
         }
         cuts.push(heads.get(head).map_or(keys, |&(_, start)| start));
@@ -195,8 +220,22 @@ mod tests {
                 let component = KeyComponent::String(format!("CUST{number:07}"));
                 let position = definition.effective(&PartitionKey(vec![component.clone()]));
                 let place = ranges.iter().position(|range| range.contains(&position));
-                assert_eq!(place, Some(owner(version2(&component), count)));
+                let owner = EvenRanges::new(count).owner(version2(&component));
+                assert_eq!(place, Some(owner));
             }
+        }
+    }
+
+    #[test]
+    fn owners_are_exact_at_every_cut() {
+        for count in [1, 3, 7, 40, 997, 65_536] {
+            let (ranges, width) = (EvenRanges::new(count), SPACE / u128::from(count));
+            for part in 0..count as usize {
+                let begin = width * part as u128;
+                assert_eq!(ranges.owner(begin), part);
+                assert_eq!(ranges.owner(begin + width - 1), part);
+            }
+            assert_eq!(ranges.owner(SPACE - 1), count as usize - 1);
         }
     }
 

@@ -154,7 +154,12 @@ pub fn rank(rows: &mut [Row]) {
             .then(left.place.cmp(&right.place))
     });
     // Within a tie with the best of its verdict, the simpler key leads, then the one with less
-    // fan-out: it carries further.
+    // fan-out, then the one that grows further before a gate fails.
+    let growth = |row: &Row| {
+        row.headroom
+            .as_ref()
+            .map_or(0.0, |headroom| headroom.factor)
+    };
     let mut start = 0;
     while start < rows.len() {
         let best = &rows[start];
@@ -167,6 +172,7 @@ pub fn rank(rows: &mut [Row]) {
             left.complexity
                 .cmp(&right.complexity)
                 .then(left.fan_out().total_cmp(&right.fan_out()))
+                .then(growth(right).total_cmp(&growth(left)))
                 .then(left.key.len().cmp(&right.key.len()))
         });
         start += tied.max(1);

@@ -1,11 +1,14 @@
 //! The sample as columns: for each path the values of the sampled items, each value once.
 
-use std::collections::hash_map::Entry;
+mod column;
 
 use orrery_model::partition_key::KeyComponent;
 use rustc_hash::FxHashMap;
 
+use crate::parallel;
 use crate::profile::{Profile, ProfiledPath};
+use column::Builder;
+pub use column::Column;
 
 /// Most columns; the paths that most items have come first.
 const MAX_COLUMNS: usize = 100;
@@ -27,56 +30,36 @@ pub struct Table {
     pub total_bytes: u64,
     /// The columns.
     pub columns: Vec<Column>,
+    /// Whether some item is there in several versions.
+    pub has_versions: bool,
     /// Paths that were left out, because few items have them or there are too many.
     pub left_out: Vec<String>,
-}
-
-/// One path.
-#[derive(Debug, Clone)]
-pub struct Column {
-    /// The path, or the path and a truncation: `placedAt@day`.
-    pub name: String,
-    /// For each row the place of its value.
-    pub codes: Vec<u32>,
-    /// The values.
-    pub values: Vec<KeyComponent>,
-    /// Share of the items in which it is an array or object.
-    pub compound: f64,
-    /// Distinct values in the data, by the sketch.
-    pub distinct: f64,
-    /// Whether the values look like times that grow.
-    pub is_time: bool,
+    hash: fn(&KeyComponent) -> u128,
 }
 
 /// Lengths of ISO 8601 texts, cut at the year, month, day and hour.
 pub const TRUNCATIONS: [(&str, usize); 4] = [("year", 4), ("month", 7), ("day", 10), ("hour", 13)];
 
 impl Table {
-    /// Columns of a profile's sample; the named paths are taken whatever their presence.
-    pub fn of(profile: &Profile, named: &[String]) -> Self {
+    /// Columns of a profile's sample, placed by a hash; the named paths are taken whatever their
+    /// presence.
+    pub fn of(profile: &Profile, named: &[String], hash: fn(&KeyComponent) -> u128) -> Self {
         let items = profile.sample.items();
         let (wanted, left_out) = choose(profile, named);
-        let mut place_of = vec![None; profile.paths.len()];
-        for (place, &path) in wanted.iter().enumerate() {
-            place_of[path] = Some(place);
-        }
-        let mut builders: Vec<Builder> = wanted.iter().map(|_| Builder::new(items.len())).collect();
-        for (row, item) in items.iter().enumerate() {
-            for cell in item.cells() {
-                let Some(place) = place_of.get(cell.path).copied().flatten() else {
-                    continue;
-                };
-                if let Some(value) = cell.value {
-                    builders[place].set(row, value);
-                }
-            }
-        }
-        let columns = wanted
-            .iter()
-            .zip(builders)
-            .map(|(&path, builder)| builder.finish(&profile.paths[path], profile.items))
+        // Each core reads all items and takes some of the columns.
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let parts: Vec<Vec<usize>> = (0..cores.min(wanted.len()))
+            .map(|part| wanted.iter().copied().skip(part).step_by(cores).collect())
             .collect();
+        let built = parallel::map(&parts, |paths| columns_of(profile, paths, hash));
+        let mut columns: Vec<(usize, Column)> = built.into_iter().flatten().collect();
+        columns.sort_unstable_by_key(|(path, _)| *path);
+        let columns: Vec<Column> = columns.into_iter().map(|(_, column)| column).collect();
         Self {
+            has_versions: columns
+                .iter()
+                .any(|column| column.name == "id" && column.repeats()),
+            hash,
             rows: items.len(),
             bytes: items.iter().map(|item| item.bytes).collect(),
             items: profile.items,
@@ -125,15 +108,41 @@ impl Table {
         if values.len() > MAX_PERIODS {
             return None;
         }
-        Some(Column {
-            name: format!("{name}@{unit}"),
-            codes,
-            distinct: values.len() as f64,
-            values,
-            compound: 0.0,
-            is_time: false,
-        })
+        let distinct = values.len() as f64;
+        let name = format!("{name}@{unit}");
+        Some(Column::new(name, codes, values, self.hash).with_distinct(distinct))
     }
+}
+
+/// Columns of these paths.
+fn columns_of(
+    profile: &Profile,
+    paths: &[usize],
+    hash: fn(&KeyComponent) -> u128,
+) -> Vec<(usize, Column)> {
+    let items = profile.sample.items();
+    let mut place_of = vec![None; profile.paths.len()];
+    for (place, &path) in paths.iter().enumerate() {
+        place_of[path] = Some(place);
+    }
+    let mut builders: Vec<Builder<'_>> = paths.iter().map(|_| Builder::new(items.len())).collect();
+    for (row, item) in items.iter().enumerate() {
+        for (path, cell) in item.cells() {
+            if let Some(place) = place_of.get(path).copied().flatten() {
+                builders[place].set(row, cell);
+            }
+        }
+    }
+    paths
+        .iter()
+        .zip(builders)
+        .map(|(&path, builder)| {
+            (
+                path,
+                builder.finish(&profile.paths[path], profile.items, hash),
+            )
+        })
+        .collect()
 }
 
 /// The paths that become columns, and the names of the others.
@@ -161,68 +170,4 @@ fn choose(profile: &Profile, named: &[String]) -> (Vec<usize>, Vec<String>) {
     wanted.sort_unstable();
     left_out.sort();
     (wanted, left_out)
-}
-
-/// A column under construction; the value at place 0 is undefined until the end.
-struct Builder {
-    codes: Vec<u32>,
-    values: Vec<KeyComponent>,
-    places: FxHashMap<Vec<u8>, u32>,
-}
-
-impl Builder {
-    fn new(rows: usize) -> Self {
-        Self {
-            codes: vec![0; rows],
-            values: vec![KeyComponent::Undefined],
-            places: FxHashMap::default(),
-        }
-    }
-
-    fn set(&mut self, row: usize, value: KeyComponent) {
-        let mut bytes = Vec::with_capacity(24);
-        orrery_model::partition_key::encoding::write_hashed_v2(&value, &mut bytes);
-        self.codes[row] = match self.places.entry(bytes) {
-            Entry::Occupied(known) => *known.get(),
-            Entry::Vacant(new) => {
-                let code = self.values.len() as u32;
-                self.values.push(value);
-                *new.insert(code)
-            }
-        };
-    }
-
-    fn finish(self, path: &ProfiledPath, items: u64) -> Column {
-        let compound = (path.stats.arrays + path.stats.objects) as f64 / items.max(1) as f64;
-        let is_time = looks_like_time(&self.values[1..]);
-        Column {
-            name: path.name.clone(),
-            codes: self.codes,
-            values: self.values,
-            compound,
-            distinct: path.stats.distinct.estimate(),
-            is_time,
-        }
-    }
-}
-
-/// Whether most of the values are ISO 8601 dates or times.
-fn looks_like_time(values: &[KeyComponent]) -> bool {
-    let looked_at = values.len().min(1_000);
-    let step = (values.len() / looked_at.max(1)).max(1);
-    let is_date = |value: &KeyComponent| match value {
-        KeyComponent::String(text) => {
-            let bytes = text.as_bytes();
-            bytes.len() >= 10
-                && bytes[4] == b'-'
-                && bytes[7] == b'-'
-                && [0, 1, 2, 3, 5, 6, 8, 9]
-                    .iter()
-                    .all(|&at| bytes[at].is_ascii_digit())
-        }
-        _ => false,
-    };
-    let seen: Vec<_> = values.iter().step_by(step).collect();
-    let dates = seen.iter().filter(|value| is_date(value)).count();
-    !seen.is_empty() && dates * 10 >= seen.len() * 9
 }

@@ -1,8 +1,6 @@
 //! What a sample tells of a key beside placement: validity and stability (method: sections 5
 //! and 8).
 
-use std::collections::BTreeSet;
-
 use orrery_model::partition_key::KeyComponent;
 use rustc_hash::FxHashMap;
 
@@ -44,7 +42,8 @@ pub(super) fn of(
     }
     for column in sampled.columns {
         let name = column.name.split('@').next().unwrap_or_default();
-        facts.validity.extend(of_column(column));
+        let validity = column.validity.get_or_init(|| of_column(column));
+        facts.validity.extend(validity.iter().cloned());
         if let Some(path) = profile.paths.iter().find(|path| path.name == name) {
             let stats = &path.stats;
             let (limit, what) = if workload.container.version1 {
@@ -119,19 +118,20 @@ fn of_column(column: &Column) -> Vec<(Finding, f64, String)> {
             .filter(|(_, count)| **count > 0)
             .map(|(value, _)| value)
     };
-    let texts: BTreeSet<&str> = used()
+    let mut texts: Vec<&str> = used()
         .filter_map(|value| match value {
             KeyComponent::String(text) => Some(text.as_str()),
             _ => None,
         })
         .collect();
+    texts.sort_unstable();
     let others =
         used().filter(|value| matches!(value, KeyComponent::Number(_) | KeyComponent::Bool(_)));
     let mut has_others = false;
     for value in others {
         has_others = true;
         let text = key_text(value);
-        if texts.contains(text.as_str()) {
+        if texts.binary_search(&text.as_str()).is_ok() {
             let reason = format!(
                 "{name} has {text} as a text and as a {}: one entity is split over two logical partitions",
                 if matches!(value, KeyComponent::Bool(_)) {
@@ -166,7 +166,7 @@ fn of_column(column: &Column) -> Vec<(Finding, f64, String)> {
 }
 
 /// Two texts that differ in case, blanks around them, or leading zeros only.
-fn variants<'a>(texts: &BTreeSet<&'a str>) -> Option<(&'a str, &'a str)> {
+fn variants<'a>(texts: &[&'a str]) -> Option<(&'a str, &'a str)> {
     let mut known: FxHashMap<String, &str> = FxHashMap::default();
     for text in texts {
         let folded = text.trim().to_lowercase();
@@ -186,6 +186,9 @@ fn looks_like_mail(text: &str) -> bool {
 
 /// The share of the items whose key differs between versions of them.
 fn changes(sampled: &Sampled<'_>, groups: &Groups) -> Option<crate::evidence::Interval> {
+    if !sampled.table.has_versions {
+        return None;
+    }
     let id = sampled.table.column("id")?;
     let mut first: Vec<Option<(u32, bool)>> = vec![None; id.values.len()];
     let (mut versioned, mut changed) = (0_u64, 0_u64);

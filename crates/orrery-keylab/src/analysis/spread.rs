@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::layout::{Groups, Layout, Sampled, group_key, group_text};
-use crate::placement::owner;
+use crate::layout::{Groups, Layout, Sampled, group_text};
+use crate::placement::EvenRanges;
 
 /// Partitions at which the spread of stored items is shown.
 pub const SPREAD_AT: [u32; 3] = [5, 10, 40];
@@ -32,14 +32,12 @@ pub(super) fn of(sampled: &Sampled<'_>, layout: &Layout, groups: &Groups, key: S
     /// Values that are shown.
     const SHOWN: usize = 5;
     let rows = sampled.table.rows.max(1) as f64;
-    let hashed: Vec<u128> = (0..groups.len())
-        .map(|group| (sampled.hash)(&group_key(sampled.key, sampled.columns, groups, group)))
-        .collect();
     let (mut max_over_mean, mut empty) = (Vec::new(), Vec::new());
     for count in SPREAD_AT {
         let mut items = vec![0_u64; count as usize];
-        for (position, of_group) in hashed.iter().zip(&groups.items) {
-            items[owner(*position, count)] += u64::from(*of_group);
+        let ranges = EvenRanges::new(count);
+        for (position, of_group) in groups.positions.iter().zip(&groups.items) {
+            items[ranges.owner(*position)] += u64::from(*of_group);
         }
         let most = items.iter().copied().max().unwrap_or(0);
         max_over_mean.push(most as f64 * f64::from(count) / rows);

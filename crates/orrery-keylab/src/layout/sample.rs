@@ -4,14 +4,14 @@ use orrery_model::partition_key::KeyComponent;
 use rustc_hash::FxHashMap;
 
 use super::reach::reach;
-use super::scenario::{joined, labels};
+use super::scenario::{join, labels};
 use super::{Keys, Layout, PrefixReads, Route};
 use crate::demand::{self, Charges, Demand};
 use crate::evidence::{Interval, clopper_pearson};
 use crate::placement::Hash;
 use crate::report::text::key_text;
 use crate::routing::Reach;
-use crate::scenario::{KeySpec, Operation, Placement};
+use crate::scenario::{KeySpec, LabelRule, Operation, Placement, Suffix};
 use crate::shares::text_component;
 use crate::table::{Column, Table};
 
@@ -53,24 +53,35 @@ pub struct Groups {
     pub items: Vec<u32>,
     /// Bytes of each group.
     pub bytes: Vec<u64>,
+    /// Where the key of each group lies, labels and further levels aside.
+    pub positions: Vec<u128>,
 }
 
 impl Groups {
     /// Groups rows that have equal values in all columns.
-    pub fn of(table: &Table, columns: &[&Column]) -> Self {
+    pub fn of(table: &Table, key: &KeySpec, columns: &[&Column], hash: Hash<'_>) -> Self {
+        /// Pairs of a group and a code that are counted without a map.
+        const DENSE: usize = 1 << 22;
         let mut of_row = vec![0_u32; table.rows];
         let mut count = 1_u32;
-        for (at, column) in columns.iter().enumerate() {
-            // Codes of the first column are dense; later ones are paired with the groups so far.
-            let mut dense = vec![u32::MAX; if at == 0 { column.values.len() } else { 0 }];
-            let mut paired: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+        for column in columns {
+            // Few pairs of the groups so far and the codes have a place each.
+            let codes = column.values.len();
+            let pairs = codes.saturating_mul(count as usize);
+            let is_dense = pairs <= DENSE;
+            let mut dense = vec![u32::MAX; if is_dense { pairs } else { 0 }];
+            let mut paired: FxHashMap<u64, u32> = FxHashMap::default();
+            if !is_dense {
+                paired.reserve(table.rows);
+            }
             let mut next = 0;
             for (row, group) in of_row.iter_mut().enumerate() {
                 let code = column.codes[row];
-                let place = if at == 0 {
-                    &mut dense[code as usize]
+                let place = if is_dense {
+                    &mut dense[*group as usize * codes + code as usize]
                 } else {
-                    paired.entry((*group, code)).or_insert(u32::MAX)
+                    let pair = u64::from(*group) << 32 | u64::from(code);
+                    paired.entry(pair).or_insert(u32::MAX)
                 };
                 if *place == u32::MAX {
                     *place = next;
@@ -84,6 +95,7 @@ impl Groups {
             shown_by: vec![u32::MAX; count as usize],
             items: vec![0; count as usize],
             bytes: vec![0; count as usize],
+            positions: Vec::new(),
             of_row,
         };
         for (row, &group) in groups.of_row.iter().enumerate() {
@@ -94,7 +106,26 @@ impl Groups {
             groups.items[group] += 1;
             groups.bytes[group] += u64::from(table.bytes[row]);
         }
+        groups.positions = groups.placed(key, columns, hash);
         groups
+    }
+
+    fn placed(&self, key: &KeySpec, columns: &[&Column], hash: Hash<'_>) -> Vec<u128> {
+        let KeySpec::Concat { concat } = key else {
+            let of_row = |&row: &u32| columns[0].positions[columns[0].codes[row as usize] as usize];
+            return self.shown_by.iter().map(of_row).collect();
+        };
+        let mut whole = KeyComponent::String(String::new());
+        (0..self.len())
+            .map(|group| {
+                if let KeyComponent::String(text) = &mut whole {
+                    text.clear();
+                    let parts = columns.iter().map(|column| component(column, self, group));
+                    join(parts, &concat.separator, text);
+                }
+                hash(&whole)
+            })
+            .collect()
     }
 
     /// How many.
@@ -130,7 +161,7 @@ impl Groups {
 
 /// The layout of a key over a sample, and its groups.
 pub fn of_sample(sampled: &Sampled<'_>) -> (Layout, Groups) {
-    let groups = Groups::of(sampled.table, sampled.columns);
+    let groups = Groups::of(sampled.table, sampled.key, sampled.columns, sampled.hash);
     let names: Vec<&str> = sampled
         .columns
         .iter()
@@ -217,12 +248,16 @@ fn heaviest(
         }
     }
     let mut order: Vec<usize> = (0..groups.len()).collect();
-    order.sort_by(|&left, &right| {
-        demand[right]
-            .total_cmp(&demand[left])
-            .then(left.cmp(&right))
-    });
-    order.truncate(SHOWN);
+    let hotter = |left: &usize, right: &usize| {
+        demand[*right]
+            .total_cmp(&demand[*left])
+            .then(left.cmp(right))
+    };
+    if order.len() > SHOWN {
+        order.select_nth_unstable_by(SHOWN, hotter);
+        order.truncate(SHOWN);
+    }
+    order.sort_unstable_by(hotter);
     order
         .into_iter()
         .filter(|&group| demand[group] > 0.0)
@@ -399,24 +434,6 @@ fn component<'a>(column: &'a Column, groups: &Groups, group: usize) -> &'a KeyCo
     &column.values[column.codes[row] as usize]
 }
 
-/// The one string or value of a group's key.
-pub fn group_key(
-    key: &KeySpec,
-    columns: &[&Column],
-    groups: &Groups,
-    group: usize,
-) -> KeyComponent {
-    match key {
-        KeySpec::Concat { concat } => joined(
-            columns
-                .iter()
-                .map(|column| component(column, groups, group)),
-            &concat.separator,
-        ),
-        _ => component(columns[0], groups, group).clone(),
-    }
-}
-
 fn placed(demand: &Demand<'_>, route: &Route) -> f64 {
     match route.reach {
         Reach::FanOut => demand.rate * demand.loads.min(demand.charge),
@@ -447,34 +464,20 @@ fn flat(sampled: &Sampled<'_>, groups: &Groups, shares: &[Vec<(u32, f64)>], layo
             layout.scattered += further * demand.visit;
         }
     }
-    let (mut positions, mut demand) = (Vec::new(), Vec::new());
+    let parts = match sampled.key {
+        KeySpec::Suffix { suffix } => suffix.buckets as f64,
+        _ => 1.0,
+    };
     let mut hottest = (0.0, 0);
     for (group, &ru) in by_group.iter().enumerate() {
-        let key = group_key(sampled.key, sampled.columns, groups, group);
-        if let KeySpec::Suffix { suffix } = sampled.key {
-            let labels = labels(
-                &key,
-                &suffix.separator,
-                suffix.buckets,
-                suffix.start,
-                suffix.labels,
-                sampled.hash,
-            );
-            for label in &labels {
-                positions.push((sampled.hash)(label));
-                demand.push(ru / labels.len() as f64);
-            }
-            if ru / labels.len().max(1) as f64 > hottest.0 {
-                hottest = (ru / labels.len() as f64, group);
-            }
-        } else {
-            positions.push((sampled.hash)(&key));
-            demand.push(ru);
-            if ru > hottest.0 {
-                hottest = (ru, group);
-            }
+        if ru / parts > hottest.0 {
+            hottest = (ru / parts, group);
         }
     }
+    let (positions, demand) = match sampled.key {
+        KeySpec::Suffix { suffix } => labelled(sampled, suffix, groups, &by_group),
+        _ => (groups.positions.clone(), by_group),
+    };
     let name = if groups.is_empty() {
         String::new()
     } else {
@@ -487,6 +490,42 @@ fn flat(sampled: &Sampled<'_>, groups: &Groups, shares: &[Vec<(u32, f64)>], layo
     };
 }
 
+/// Where the labels of all groups lie, and what each is asked for. Of a value with little of the
+/// demand fewer labels are placed, which stand for all of them: each has less than a millionth.
+fn labelled(
+    sampled: &Sampled<'_>,
+    suffix: &Suffix,
+    groups: &Groups,
+    by_group: &[f64],
+) -> (Vec<u128>, Vec<f64>) {
+    /// Labels that are placed one by one.
+    const PLACED: f64 = 1_048_576.0;
+    let all = suffix.buckets as f64;
+    let is_few = all * groups.len() as f64 <= PLACED || suffix.labels == LabelRule::HashAware;
+    let total: f64 = by_group.iter().sum();
+    let (mut positions, mut demand) = (Vec::new(), Vec::new());
+    for (group, &ru) in by_group.iter().enumerate() {
+        let wanted = if is_few {
+            all
+        } else {
+            (ru / total.max(f64::MIN_POSITIVE) * PLACED)
+                .ceil()
+                .clamp(1.0, all)
+        };
+        let labels = labels(
+            component(sampled.columns[0], groups, group),
+            &suffix.separator,
+            wanted as u64,
+            suffix.start,
+            suffix.labels,
+            sampled.hash,
+        );
+        positions.extend(labels.iter().map(sampled.hash));
+        demand.resize(positions.len(), ru / labels.len().max(1) as f64);
+    }
+    (positions, demand)
+}
+
 fn hierarchy(
     sampled: &Sampled<'_>,
     groups: &Groups,
@@ -497,7 +536,8 @@ fn hierarchy(
         .map(|group| {
             let mut position = [0; 3];
             for (level, column) in position.iter_mut().zip(sampled.columns) {
-                *level = (sampled.hash)(component(column, groups, group));
+                let row = groups.shown_by[group] as usize;
+                *level = column.positions[column.codes[row] as usize];
             }
             (position, group)
         })

@@ -444,13 +444,25 @@ pub fn labels(
 /// Parts joined to the string that the application would write.
 pub fn joined<'a>(parts: impl Iterator<Item = &'a KeyComponent>, separator: &str) -> KeyComponent {
     let mut text = String::new();
+    join(parts, separator, &mut text);
+    KeyComponent::String(text)
+}
+
+/// Appends parts with separators between them.
+pub(super) fn join<'a>(
+    parts: impl Iterator<Item = &'a KeyComponent>,
+    separator: &str,
+    text: &mut String,
+) {
     for (at, part) in parts.enumerate() {
         if at > 0 {
             text.push_str(separator);
         }
-        text.push_str(&part_text(part));
+        match part {
+            KeyComponent::String(part) => text.push_str(part),
+            part => text.push_str(&part_text(part)),
+        }
     }
-    KeyComponent::String(text)
 }
 
 /// A value as part of a made key.

@@ -10,17 +10,17 @@ const RANK_BITS: u32 = 64 - BITS;
 /// A sketch of distinct values.
 #[derive(Debug, Clone, Default)]
 pub struct Distinct {
-    /// Empty until the first value.
-    registers: Vec<u8>,
+    /// Absent until the first value.
+    registers: Option<Box<[u8; REGISTERS]>>,
 }
 
 impl Distinct {
     /// Adds a well-mixed hash.
     pub fn add(&mut self, hash: u64) {
-        if self.registers.is_empty() {
-            self.registers = vec![0; REGISTERS];
-        }
-        let register = &mut self.registers[(hash >> RANK_BITS) as usize];
+        let registers = self
+            .registers
+            .get_or_insert_with(|| Box::new([0; REGISTERS]));
+        let register = &mut registers[(hash >> RANK_BITS) as usize];
         let rank = ((hash << BITS).leading_zeros().min(RANK_BITS) + 1) as u8;
         if rank > *register {
             *register = rank;
@@ -29,22 +29,26 @@ impl Distinct {
 
     /// Adds what another sketch has seen; exact.
     pub fn merge(&mut self, other: &Self) {
-        if self.registers.is_empty() {
-            self.registers.clone_from(&other.registers);
-        } else {
-            for (register, other) in self.registers.iter_mut().zip(&other.registers) {
-                *register = (*register).max(*other);
+        let Some(other) = &other.registers else {
+            return;
+        };
+        match &mut self.registers {
+            None => self.registers = Some(other.clone()),
+            Some(registers) => {
+                for (register, other) in registers.iter_mut().zip(other.iter()) {
+                    *register = (*register).max(*other);
+                }
             }
         }
     }
 
     /// About how many.
     pub fn estimate(&self) -> f64 {
-        if self.registers.is_empty() {
+        let Some(registers) = &self.registers else {
             return 0.0;
-        }
+        };
         let mut counts = [0_u32; RANK_BITS as usize + 2];
-        for register in &self.registers {
+        for register in registers.iter() {
             counts[usize::from(*register)] += 1;
         }
         let m = REGISTERS as f64;

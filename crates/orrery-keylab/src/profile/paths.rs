@@ -55,6 +55,24 @@ impl Paths {
         self.nodes.len()
     }
 
+    /// The member that is expected next of a path, when `text` goes on with its name and the
+    /// quotation mark behind it, and the length of the name.
+    pub(crate) fn expected(&mut self, parent: PathId, text: &[u8]) -> Option<(PathId, usize)> {
+        let members = self.members(parent);
+        let id = *members.ids.get(members.expected)?;
+        let name = &self.nodes[id.index()].name;
+        let length = name.len();
+        if text.get(length) != Some(&b'"') || text[..length] != **name {
+            return None;
+        }
+        let members = self.members_mut(parent);
+        members.expected += 1;
+        if members.expected == members.ids.len() {
+            members.expected = 0;
+        }
+        Some((id, length))
+    }
+
     /// The member of a path by its raw name, made when it is new; `None` beyond [`MAX_PATHS`].
     pub(crate) fn member(&mut self, parent: PathId, name: &[u8]) -> Option<PathId> {
         let members = self.members(parent);

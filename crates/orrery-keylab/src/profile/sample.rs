@@ -1,10 +1,6 @@
 //! A uniform sample of whole items: those with the smallest priorities, a hash of the id, so that
 //! parts can be merged and all versions of an item are in or out together.
 
-use orrery_model::json;
-use orrery_model::partition_key::KeyComponent;
-use orrery_model::value::Value;
-
 use super::leaf::{Kind, Leaf};
 use super::paths::PathId;
 
@@ -35,13 +31,21 @@ pub struct Sample {
     scratch: Vec<u8>,
 }
 
-/// A scalar of a sampled item.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Cell {
-    /// The path's number in the profile.
-    pub path: usize,
-    /// The value; `None` for an array or object.
-    pub value: Option<KeyComponent>,
+/// A value of a sampled item, as its text; long ones are cut.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Cell<'a> {
+    /// null
+    Null,
+    /// true or false
+    Bool(bool),
+    /// A number.
+    Number(&'a [u8]),
+    /// A string without escapes.
+    String(&'a [u8]),
+    /// A string with escapes.
+    Escaped(&'a [u8]),
+    /// An array or object.
+    Compound,
 }
 
 impl Sample {
@@ -150,11 +154,19 @@ impl Sample {
 }
 
 impl SampledItem {
-    /// Its scalars, arrays and objects.
-    pub fn cells(&self) -> impl Iterator<Item = Cell> {
-        raw_cells(&self.cells).map(|(path, tag, span)| Cell {
-            path,
-            value: component(tag, span),
+    /// Its scalars, arrays and objects, each with its path's number in the profile.
+    pub fn cells(&self) -> impl Iterator<Item = (usize, Cell<'_>)> {
+        raw_cells(&self.cells).map(|(path, tag, span)| {
+            let cell = match tag {
+                0 => Cell::Null,
+                1 => Cell::Bool(false),
+                2 => Cell::Bool(true),
+                3 => Cell::Number(span),
+                4 => Cell::String(span),
+                5 => Cell::Escaped(span),
+                _ => Cell::Compound,
+            };
+            (path, cell)
         })
     }
 }
@@ -182,24 +194,4 @@ fn renumbered(cells: &[u8], places: &[Option<PathId>]) -> Box<[u8]> {
         renumbered.extend_from_slice(span);
     }
     renumbered.into()
-}
-
-fn component(tag: u8, span: &[u8]) -> Option<KeyComponent> {
-    let text = || String::from_utf8_lossy(span).into_owned();
-    Some(match tag {
-        0 => KeyComponent::Null,
-        1 => KeyComponent::Bool(false),
-        2 => KeyComponent::Bool(true),
-        3 => KeyComponent::number(text().parse().unwrap_or(f64::NAN)),
-        4 => KeyComponent::String(text()),
-        5 => {
-            let quoted = [b"\"", span, b"\""].concat();
-            match json::parse(&quoted) {
-                Ok(Value::String(text)) => KeyComponent::String(text.into_owned()),
-                // An escape that was cut at the longest length.
-                _ => KeyComponent::String(text()),
-            }
-        }
-        _ => return None,
-    })
 }

@@ -1,6 +1,5 @@
 //! One pass over the text of an item: checks that it is JSON and notes where its values are.
 
-use memchr::memchr2;
 use orrery_model::json::MAX_DEPTH;
 
 use super::leaf::{Kind, Leaf};
@@ -98,18 +97,16 @@ impl Scanner<'_> {
             return Ok(());
         }
         loop {
-            let (start, end, _) = self.string("a member's name is missing")?;
+            let path = match parent {
+                Some(parent) => self.member(parent, paths)?,
+                None => {
+                    self.string("a member's name is missing")?;
+                    None
+                }
+            };
             self.blank();
             self.expect(b':', "a colon is missing")?;
             self.blank();
-            let path = match parent {
-                Some(parent) => {
-                    let path = paths.member(parent, &self.text[start..end]);
-                    self.skipped += u64::from(path.is_none());
-                    path
-                }
-                None => None,
-            };
             self.value(path, paths, leaves, depth)?;
             self.blank();
             match self.peek() {
@@ -122,6 +119,20 @@ impl Scanner<'_> {
             }
             self.blank();
         }
+    }
+
+    /// The name of a member, as its path; none when there are too many.
+    fn member(&mut self, parent: PathId, paths: &mut Paths) -> Result<Option<PathId>, Broken> {
+        if self.peek() == Some(b'"')
+            && let Some((path, length)) = paths.expected(parent, &self.text[self.at + 1..])
+        {
+            self.at += length + 2;
+            return Ok(Some(path));
+        }
+        let (start, end, _) = self.string("a member's name is missing")?;
+        let path = paths.member(parent, &self.text[start..end]);
+        self.skipped += u64::from(path.is_none());
+        Ok(path)
     }
 
     fn value(
@@ -205,20 +216,18 @@ impl Scanner<'_> {
         let start = self.at;
         let mut escaped = false;
         loop {
-            let Some(found) = memchr2(b'"', b'\\', &self.text[self.at..]) else {
-                self.at = self.text.len();
-                return Err(self.broken("a string does not end"));
-            };
-            let end = self.at + found;
-            if self.text[self.at..end].iter().any(|byte| *byte < 0x20) {
-                return Err(self.broken("a control character in a string"));
-            }
-            if self.text[end] == b'"' {
-                self.at = end + 1;
-                return Ok((start, end, escaped));
+            self.at += plain(&self.text[self.at..]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok((start, self.at - 1, escaped));
+                }
+                Some(b'\\') => {}
+                Some(_) => return Err(self.broken("a control character in a string")),
+                None => return Err(self.broken("a string does not end")),
             }
             escaped = true;
-            self.at = end + 1;
+            self.at += 1;
             match self.peek() {
                 Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => self.at += 1,
                 Some(b'u') => {
@@ -280,9 +289,75 @@ impl Scanner<'_> {
     }
 }
 
+/// Bytes before the first that is special in a string: a quotation mark, a backslash, a control
+/// character.
+fn plain(text: &[u8]) -> usize {
+    const WORD: usize = 8;
+    const LANES: usize = 32;
+    let mut at = 0;
+    // Most strings are short: eight bytes at a time, as one number.
+    while at < LANES {
+        let Some(word) = text[at..].first_chunk::<WORD>() else {
+            return at + plain_by_bytes(&text[at..]);
+        };
+        let marks = special(u64::from_le_bytes(*word));
+        if marks != 0 {
+            return at + marks.trailing_zeros() as usize / 8;
+        }
+        at += WORD;
+    }
+    // A long one: many bytes at once, which the compiler makes vectors of.
+    while let Some(lanes) = text[at..].first_chunk::<LANES>() {
+        let marks = lanes
+            .iter()
+            .fold(0, |marks, &byte| marks | u8::from(is_special(byte)));
+        if marks != 0 {
+            break;
+        }
+        at += LANES;
+    }
+    at + plain_by_bytes(&text[at..])
+}
+
+fn plain_by_bytes(text: &[u8]) -> usize {
+    text.iter()
+        .position(|&byte| is_special(byte))
+        .unwrap_or(text.len())
+}
+
+fn is_special(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+}
+
+/// The top bit of the first special byte is set, and none before it.
+fn special(word: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const TOPS: u64 = 0x8080_8080_8080_8080;
+    // A byte is zero, or below a number, when subtracting borrows into its top bit.
+    let below = |word: u64, number: u8| word.wrapping_sub(ONES * u64::from(number)) & !word;
+    let equal = |byte: u8| below(word ^ (ONES * u64::from(byte)), 1);
+    (equal(b'"') | equal(b'\\') | below(word, 0x20)) & TOPS
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn special_bytes_are_found_wherever_they_stand() {
+        for special in [b'"', b'\\', 0, 0x1f] {
+            for length in 0..100 {
+                for ordinary in [b'x', 0x20, 0x7f, 0x80, 0xff, b'!', b'#', b'[', b']'] {
+                    let mut text = vec![ordinary; 100];
+                    assert_eq!(plain(&text), 100);
+                    text[length] = special;
+                    assert_eq!(plain(&text), length);
+                    text.truncate(length);
+                    assert_eq!(plain(&text), length);
+                }
+            }
+        }
+    }
 
     fn kinds(text: &str) -> Result<Vec<(String, Kind)>, Broken> {
         let mut paths = Paths::new();

@@ -1,5 +1,6 @@
 //! Profiles of data.
 
+use orrery_keylab::placement::version2;
 use orrery_keylab::profile::{Profile, Profiler};
 use orrery_keylab::table::Table;
 
@@ -104,7 +105,7 @@ fn versions_of_an_item_stay_together() {
         }
     }
     let profile = profiler.finish();
-    let table = Table::of(&profile, &[]);
+    let table = Table::of(&profile, &[], version2);
     let id = table.column("id").unwrap();
     let mut versions = vec![0; id.values.len()];
     for code in &id.codes {
@@ -124,7 +125,7 @@ fn times_can_be_cut() {
             profiler.item(day * 10 + hour, item.as_bytes()).unwrap();
         }
     }
-    let table = Table::of(&profiler.finish(), &[]);
+    let table = Table::of(&profiler.finish(), &[], version2);
     let values = |unit: &str| table.truncated("at", unit).unwrap().values.len();
     assert_eq!(["month", "day", "hour"].map(values), [1, 28, 112]);
     assert!(table.truncated("id", "day").is_none());
