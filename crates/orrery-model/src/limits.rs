@@ -202,8 +202,8 @@ impl Default for Limits {
             name_chars: crate::ids::MAX_NAME_CHARS,
             execution_ms: 5_000,
             whole_execution_ms: 60_000,
-            query_memory: 96 * MIB as usize,
-            queries_memory: 192 * MIB as usize,
+            query_memory: 64 * MIB as usize,
+            queries_memory: 96 * MIB as usize,
         }
     }
 }
