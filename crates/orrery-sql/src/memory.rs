@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes that every query may hold without asking.
-pub const FREE: usize = 1 << 20;
+pub const FREE: usize = 256 << 10;
 /// Bytes that are asked for at a time.
 const STEP: usize = 1 << 20;
 

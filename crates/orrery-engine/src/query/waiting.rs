@@ -132,8 +132,10 @@ fn look_up(
         return Ok(items);
     }
     let others: Vec<DocId> = missed.iter().map(|(_, docid, _)| *docid).collect();
-    // What the snapshot has may be kept only if it was still the newest when the tickets came.
-    let keeps = keeps && run.engine.store().head(part)? == snapshot.reader().head();
+    // What the snapshot has may be kept only if it was still the newest when the tickets came. The
+    // part may be gone since; the snapshot is not.
+    let newest = || run.engine.store().head(part);
+    let keeps = keeps && newest().is_ok_and(|head| head == snapshot.reader().head());
     for ((at, docid, ticket), item) in missed.into_iter().zip(snapshot.items(&others)?) {
         if let (Some(item), Some(ticket), true) = (&item, ticket, keeps) {
             recent.keep(part, docid, ticket, item);

@@ -169,7 +169,7 @@ fn queries_share_a_pool() {
     let mut pipeline =
         Pipeline::new(&program, PageLimits::default(), false, None, None).expect("no state");
     pipeline.share(&pool);
-    for (place, text) in items[..1_200].iter().enumerate() {
+    for (place, text) in items[..900].iter().enumerate() {
         pipeline.push(item(place, text)).expect("it fits");
     }
 }
