@@ -1,5 +1,6 @@
 //! `orrery partitions`: show, split and merge the physical partitions of a container.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -213,8 +214,9 @@ fn table(shown: &Json) -> String {
     );
     for one in shown["partitions"].as_array().into_iter().flatten() {
         let number = |name: &str| one[name].as_u64().unwrap_or(0);
-        text.push_str(&format!(
-            "{:>5}  {:<34}  {:<34}  {:>10}  {:>12}  {:>8}  {}\n",
+        let _ = writeln!(
+            text,
+            "{:>5}  {:<34}  {:<34}  {:>10}  {:>12}  {:>8}  {}",
             one["id"].as_str().unwrap_or_default(),
             one["minInclusive"].as_str().unwrap_or_default(),
             one["maxExclusive"].as_str().unwrap_or_default(),
@@ -222,17 +224,18 @@ fn table(shown: &Json) -> String {
             number("itemBytes") + number("indexBytes"),
             number("lsn"),
             list(&one["parents"]),
-        ));
+        );
     }
     for one in shown["operations"].as_array().into_iter().flatten() {
         if !matches!(one["stage"].as_str(), Some("done" | "failed")) {
-            text.push_str(&format!(
-                "{}: {}, {} of {} items\n",
+            let _ = writeln!(
+                text,
+                "{}: {}, {} of {} items",
                 title(one),
                 one["stage"].as_str().unwrap_or_default(),
                 one["copied"],
                 one["items"],
-            ));
+            );
         }
     }
     text

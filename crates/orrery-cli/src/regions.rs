@@ -1,5 +1,6 @@
 //! `orrery regions`: who takes the writes, and how far read regions are behind.
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -130,12 +131,13 @@ fn table(shown: &Json) -> String {
             (_, Some(true)) => "paused".to_owned(),
             _ => format!("{} ms", one["lagMillis"]),
         };
-        text.push_str(&format!(
-            "{:<24}  {:<7}  {behind:>10}  {}\n",
+        let _ = writeln!(
+            text,
+            "{:<24}  {:<7}  {behind:>10}  {}",
             one["name"].as_str().unwrap_or_default(),
             if writes { "writes" } else { "reads" },
             one["endpoint"].as_str().unwrap_or_default(),
-        ));
+        );
     }
     text
 }

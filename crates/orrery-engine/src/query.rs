@@ -158,7 +158,7 @@ impl Engine {
                 compile_us,
             };
             let mut done = query.page(positions.pop_front())?;
-            done.value.explanation = self.explanation(&state, &prepared, options, target);
+            done.value.explanation = explanation(&state, &prepared, options, target);
             return Ok(done);
         }
         // Positions in key space that the target does not have are others' to go on with.
@@ -232,29 +232,12 @@ impl Engine {
             let next = || Some(QueryPosition::start_of(waiting.next()?.range().clone()));
             ahead.extend(merged.or_else(next));
         }
-        done.value.explanation = self.explanation(&state, &prepared, options, target);
+        done.value.explanation = explanation(&state, &prepared, options, target);
         if !ahead.is_empty() {
             let origin = prepared.origin(container);
             done.value.continuation = QueryPosition::join(&ahead, origin);
         }
         Ok(done)
-    }
-
-    fn explanation(
-        &self,
-        state: &ContainerState,
-        prepared: &Prepared,
-        options: &QueryOptions,
-        target: &Target,
-    ) -> Option<Explanation> {
-        let named = match target {
-            Target::Key(key) => Some(key),
-            _ => None,
-        };
-        options.explain.then(|| Explanation {
-            index: prepared.index_metrics(state, named),
-            advice: prepared.advice(),
-        })
     }
 
     /// The plan that a client merges by (protocol: section 8.3), as JSON.
@@ -439,4 +422,20 @@ fn nothing_left(last: Option<&Arc<Partition>>) -> Answer<QueryPage> {
         value: QueryPage::default(),
         meta,
     }
+}
+
+fn explanation(
+    state: &ContainerState,
+    prepared: &Prepared,
+    options: &QueryOptions,
+    target: &Target,
+) -> Option<Explanation> {
+    let named = match target {
+        Target::Key(key) => Some(key),
+        _ => None,
+    };
+    options.explain.then(|| Explanation {
+        index: prepared.index_metrics(state, named),
+        advice: prepared.advice(),
+    })
 }

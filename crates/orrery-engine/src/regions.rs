@@ -73,7 +73,8 @@ pub struct RegionInfo {
 /// The regions of an account.
 #[derive(Debug)]
 pub(crate) struct Regions {
-    regions: Vec<Region>,
+    /// By their numbers.
+    all: Vec<Region>,
     staleness: Staleness,
     lead: RwLock<Lead>,
 }
@@ -121,7 +122,7 @@ impl Regions {
             Some(value) => Lead::decode(&value, &regions)?,
         };
         Ok(Self {
-            regions,
+            all: regions,
             staleness: config.staleness,
             lead: RwLock::new(lead),
         })
@@ -132,12 +133,12 @@ impl Regions {
     }
 
     fn are_several(&self) -> bool {
-        self.regions.len() > 1
+        self.all.len() > 1
     }
 
     fn find(&self, name: &str) -> Result<RegionId, Error> {
         let same = |region: &Region| same_region(&region.name, name);
-        let place = self.regions.iter().position(same);
+        let place = self.all.iter().position(same);
         place
             .map(RegionId)
             .ok_or_else(|| Error::bad_request(format!("The account has no region '{name}'.")))
@@ -219,7 +220,7 @@ impl Engine {
                 is_paused: replication.stands_at.is_some(),
             }
         };
-        regions.regions.iter().enumerate().map(info).collect()
+        regions.all.iter().enumerate().map(info).collect()
     }
 
     /// Whether this is the handle of a region that takes no writes.
@@ -237,11 +238,14 @@ impl Engine {
         }
         let lead = regions.lead();
         let mine = self.region.unwrap_or(lead.region);
-        let places = (0..regions.regions.len()).map(RegionId);
+        let places = (0..regions.all.len()).map(RegionId);
         let others = places.filter(|&region| region != lead.region);
-        let local = |region: RegionId| match region == mine {
-            true => format!("#{}={lsn}", region.0 + 1),
-            false => format!("#{}=-1", region.0 + 1),
+        let local = |region: RegionId| {
+            if region == mine {
+                format!("#{}={lsn}", region.0 + 1)
+            } else {
+                format!("#{}=-1", region.0 + 1)
+            }
         };
         Some((lead.term, others.map(local).collect()))
     }
@@ -254,7 +258,7 @@ impl Engine {
         paused: Option<bool>,
     ) -> Result<(), Error> {
         let regions = self.all_regions();
-        let region = &regions.regions[regions.find(name)?.0];
+        let region = &regions.all[regions.find(name)?.0];
         let now = self.clock().now_us();
         let mut replication = region.replication();
         if let Some(lag_ms) = lag_ms {
@@ -280,7 +284,7 @@ impl Engine {
         if region == lead.region {
             return Ok(());
         }
-        if regions.regions[region.0].replication().stands_at.is_some() {
+        if regions.all[region.0].replication().stands_at.is_some() {
             return Err(Error::Conflict(format!(
                 "The replication to '{name}' is paused: resume it before it takes the writes."
             )));
@@ -290,9 +294,9 @@ impl Engine {
             term: lead.term.saturating_add(1),
         };
         let mut writes = Writes::new();
-        writes.put(RECORD, &lead.encode(&regions.regions));
+        writes.put(RECORD, &lead.encode(&regions.all));
         self.account().commit(writes)?;
-        let former = &regions.regions[regions.lead().region.0];
+        let former = &regions.all[regions.lead().region.0];
         former.replication().wrote_until = self.clock().now_us();
         self.replicate()?;
         *regions.lead.write().unwrap_or_else(PoisonError::into_inner) = lead;
@@ -307,7 +311,7 @@ impl Engine {
             return Ok(());
         }
         let now = self.clock().now_us();
-        let replications = || regions.regions.iter().map(|region| *region.replication());
+        let replications = || regions.all.iter().map(|region| *region.replication());
         let shown: Vec<u64> = replications().map(|one| one.shows(now)).collect();
         let moving = replications().filter(|one| one.stands_at.is_none());
         let slowest = moving.map(|one| one.shows(now)).min();
@@ -328,7 +332,7 @@ impl Engine {
     fn replica(&self) -> Option<&Region> {
         let region = self.region?;
         let regions = self.all_regions();
-        (region != regions.lead().region).then(|| &regions.regions[region.0])
+        (region != regions.lead().region).then(|| &regions.all[region.0])
     }
 
     /// A point of a partition's history, the last that this handle may see.
@@ -376,7 +380,7 @@ impl Engine {
             return Ok(());
         }
         let lead = regions.lead().region;
-        let mut readers = regions.regions.iter().enumerate();
+        let mut readers = regions.all.iter().enumerate();
         match readers.find(|(place, region)| {
             RegionId(*place) != lead && region.replication().stands_at.is_some()
         }) {

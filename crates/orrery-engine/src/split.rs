@@ -218,7 +218,7 @@ impl Engine {
         let mut writes = Writes::new();
         let key = MapRecord::key(record.database, record.container);
         writes.put(&key, &record.encode());
-        Ok(self.account().commit(writes)?)
+        self.account().commit(writes)
     }
 
     /// Lines up what was asked for before the last restart and not over then.

@@ -1,5 +1,6 @@
 //! What `serve` is told about throughput, limits and the trace.
 
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -111,8 +112,9 @@ impl MeteringArgs {
             self.scale,
         );
         if let Some(path) = &self.trace {
-            text.push_str(&format!(
-                "Trace              {}, up to {} MB{}\n",
+            let _ = writeln!(
+                text,
+                "Trace              {}, up to {} MB{}",
                 path.display(),
                 count(self.trace_limit),
                 if self.trace_hash_keys {
@@ -120,7 +122,7 @@ impl MeteringArgs {
                 } else {
                     ""
                 },
-            ));
+            );
         }
         text
     }

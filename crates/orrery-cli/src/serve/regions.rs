@@ -1,5 +1,6 @@
 //! Regions of a served account: each has an endpoint of its own behind the account's.
 
+use std::fmt::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -145,11 +146,12 @@ impl RegionServers {
             let address = server.local_addr();
             ports.push(address.port());
             let role = if region.writes { "writes" } else { "reads" };
-            lines.push_str(&format!(
-                "Region             {scheme}://{}/  {} ({role})\n",
+            let _ = writeln!(
+                lines,
+                "Region             {scheme}://{}/  {} ({role})",
                 shown(address),
                 region.name
-            ));
+            );
             servers.push(server);
         }
         gateway.region_ports.set(ports);

@@ -331,7 +331,7 @@ mod tests {
         ] {
             assert!(frame.contains(part), "{part}: {frame}");
         }
-        assert!(!frame.contains("\x1b"));
+        assert!(!frame.contains('\x1b'));
     }
 
     #[test]

@@ -11,9 +11,8 @@ fn ids(arguments: &[&str]) -> Vec<String> {
 }
 
 fn filled(folder: &Folder) -> String {
-    let lines: String = (0..300)
-        .map(|n| format!("{{\"id\":\"{n}\",\"customer\":\"c{}\"}}\n", n % 40))
-        .collect();
+    let line = |n| format!("{{\"id\":\"{n}\",\"customer\":\"c{}\"}}\n", n % 40);
+    let lines = (0..300).map(line).collect::<Vec<_>>().concat();
     let file = folder.write("orders.ndjson", &lines);
     let data = folder.at("data");
     succeed(&[

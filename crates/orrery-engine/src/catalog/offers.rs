@@ -246,9 +246,8 @@ impl Catalog<'_> {
         let history = raised(&history, new);
         let mut content = old.content.clone();
         let mut memory = remembered(&history);
-        let mut rates = match new.to_content(&history) {
-            Value::Object(rates) => rates,
-            _ => return Err(Error::Damaged("offer")),
+        let Value::Object(mut rates) = new.to_content(&history) else {
+            return Err(Error::Damaged("offer"));
         };
         self.replace_buckets(old, body, &mut rates, &mut memory)?;
         content.insert("content", Value::Object(rates));

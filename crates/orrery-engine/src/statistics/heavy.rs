@@ -147,6 +147,7 @@ impl HeavyKeys {
     fn known(&self, hash: u32, key: &[u8]) -> Option<usize> {
         /// Compared without a branch, so in a few instructions.
         const TOGETHER: usize = 16;
+        #[expect(clippy::needless_bitwise_bool, reason = "a branch is what it avoids")]
         let has_hash = |hashes: &&[u32]| {
             let hashes = hashes.iter().copied();
             hashes.fold(false, |found, one| found | (one == hash))

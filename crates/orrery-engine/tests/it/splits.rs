@@ -145,7 +145,7 @@ fn check_partition(world: &World, partition: &Partition) {
         let place = keys::change(record.header.lsn, record.header.ordinal, docid);
         expected.insert((place, change.encode()));
         if record.header.ttl > 0 {
-            let end = record.header.ts + record.header.ttl.unsigned_abs() as u64;
+            let end = record.header.ts + u64::from(record.header.ttl.unsigned_abs());
             expected.insert((keys::expiry(end, docid), Vec::new()));
         }
         let terms = state.index().terms(&item, record.header.indexing);

@@ -139,7 +139,7 @@ impl Simulation {
         let mut effects: BTreeMap<Address, Option<Version>> = BTreeMap::new();
         let mut operations = Vec::new();
         let mut fails = false;
-        for _ in 0..1 + self.random.below(5) {
+        for _ in 0..=self.random.below(5) {
             let id = format!("i{}", self.random.below(30));
             let address = (key_value.to_owned(), id.clone());
             if effects.contains_key(&address) {

@@ -1,5 +1,6 @@
 //! Opening a folder: the engine's recovery, and the checks that it does not make.
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -104,8 +105,18 @@ fn open_engine(folder: &Folder, options: Options) -> Result<(Database, Keyspace)
     match catch_unwind(AssertUnwindSafe(open)) {
         Ok(Ok(opened)) => Ok(opened),
         Ok(Err(error)) => Err(failure(folder.path(), "opening the data folder", error)),
-        Err(_) => Err(folder.damaged("its engine files make no sense".to_owned())),
+        Err(panic) => Err(folder.damaged(format!(
+            "its engine files make no sense ({})",
+            words(panic.as_ref())
+        ))),
     }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no reason given")
 }
 
 /// What the store's own records say.

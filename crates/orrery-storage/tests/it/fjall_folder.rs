@@ -100,7 +100,7 @@ fn a_crash_replays_only_what_is_not_in_sorted_files() {
         .expect("create");
     let values = 60u8;
     for i in 0..values {
-        commit(&store, PART, |writes| writes.put(&[i], &[i; 100_000]));
+        commit(&store, PART, |writes| writes.put(&[i], &vec![i; 100_000]));
     }
     // The mark follows in the background, when what is being written out is there.
     let mark = || fs::read(folder.path().join("flushed")).expect("read");
@@ -126,7 +126,7 @@ fn a_crash_replays_only_what_is_not_in_sorted_files() {
     let rows = again.scan(PART, &Scan::all()).expect("scan").rows;
     assert_eq!(rows.len(), usize::from(values));
     for (i, row) in (0..values).zip(&rows) {
-        assert_eq!((&*row.key, &*row.value), (&[i][..], &[i; 100_000][..]));
+        assert_eq!((&*row.key, &*row.value), (&[i][..], &vec![i; 100_000][..]));
     }
     assert_eq!(
         again.head(PART).expect("head"),

@@ -97,7 +97,7 @@ pub fn judge_plan(wanted: &str, plan: &str) -> Result<(), String> {
     for (name, value) in wanted
         .as_object()
         .into_iter()
-        .flat_map(|members| members.iter())
+        .flat_map(orrery_model::value::Object::iter)
     {
         let found = info.member(name);
         if comparable(found) != comparable(value) {

@@ -109,7 +109,7 @@ fn raised_throughput_adds_partitions_and_is_pending_until_then() {
     };
     assert_eq!(ranges(), [0, 1]);
     let offers = catalog
-        .list(&path("/offers"), &Default::default())
+        .list(&path("/offers"), &orrery_engine::page::Page::default())
         .expect("listed");
     let text = String::from_utf8(offers.value.page.rows).expect("UTF-8");
     let link = format!("/offers/{}", crate::harness::member(&text, "_rid"));

@@ -228,7 +228,11 @@ fn a_large_range_on_disk_goes_into_files_of_its_children() {
         "changeFeedPolicy":{"retentionDuration":10}}"#;
     let world = World::on(store, definition, 1, Limits::default());
     let body = |n: u32, version: u32| {
-        let ttl = if n % 5 == 0 { r#","ttl":1000"# } else { "" };
+        let ttl = if n.is_multiple_of(5) {
+            r#","ttl":1000"#
+        } else {
+            ""
+        };
         format!(
             r#"{{"id":"{n}","pk":"k{}","u":{n},"v":{version}{ttl}}}"#,
             n % 311

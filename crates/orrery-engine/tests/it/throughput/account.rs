@@ -145,7 +145,7 @@ impl Account {
     }
 
     /// A key in each range, in the order of their ids.
-    pub fn keys(&self, container: &Container) -> Vec<String> {
+    pub fn keys(container: &Container) -> Vec<String> {
         let state = container.state();
         let count = container.ranges().partitions().len();
         let owner = |key: &str| {

@@ -1,6 +1,6 @@
 //! The scale model shows the moments that the service's figures predict.
 
-use orrery_engine::Error;
+use orrery_engine::{Error, MetadataOptions, Metering};
 use orrery_model::limits::{Limits, Scale};
 
 use super::account::{Account, container, rate};
@@ -14,7 +14,7 @@ fn thousandth() -> Limits {
 #[test]
 fn rates_have_the_partitions_and_budgets_of_their_thousandfold() {
     let account = Account::new(thousandth());
-    account.create("/dbs", r#"{"id":"d"}"#, &Default::default());
+    account.create("/dbs", r#"{"id":"d"}"#, &MetadataOptions::default());
     for (throughput, partitions) in [(1, 1), (6, 1), (7, 2), (11, 2), (60, 10), (100, 17)] {
         let id = format!("c{throughput}");
         account.create("/dbs/d/colls", &container(&id), &rate(throughput));
@@ -50,7 +50,7 @@ fn a_logical_partition_is_full_at_a_thousandth_of_its_size() {
         ..thousandth()
     };
     let predicted = limits.logical_partition_bytes as f64;
-    let account = Account::with(limits, Default::default());
+    let account = Account::with(limits, Metering::default());
     let container = account.container(10);
     let filling = "x".repeat(9_000);
     let mut number = 0_u32;

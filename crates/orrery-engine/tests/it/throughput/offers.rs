@@ -145,7 +145,11 @@ fn throughput_is_changed_25_times_in_five_minutes_at_most() {
     let account = Account::new(Limits::default());
     account.container(1_000);
     let change = |number: u64| {
-        let rate = if number % 2 == 0 { 1_000 } else { 1_100 };
+        let rate = if number.is_multiple_of(2) {
+            1_000
+        } else {
+            1_100
+        };
         account.replace_offer(&format!(r#"{{"offerThroughput":{rate}}}"#))
     };
     for number in 0..25 {

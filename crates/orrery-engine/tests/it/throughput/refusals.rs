@@ -14,7 +14,7 @@ use crate::harness::operation;
 fn one_hot_key_is_refused_alone_while_most_throughput_idles() {
     let account = Account::new(Limits::default());
     let container = account.container(12_000);
-    let keys = account.keys(&container);
+    let keys = Account::keys(&container);
     assert_eq!(keys.len(), 2);
     // 6,000 RU/s for each of the ranges; 15,000 reads of 1 RU on a key of the first, 200 on one
     // of the second.

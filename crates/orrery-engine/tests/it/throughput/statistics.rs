@@ -1,5 +1,6 @@
 //! What the account knows of its load.
 
+use orrery_engine::Metering;
 use orrery_engine::catalog::feeds::QuerySpec;
 use orrery_engine::page::Target;
 use orrery_engine::query::QueryOptions;
@@ -18,7 +19,7 @@ const DEPTH: ReportDepth = ReportDepth {
 fn ranges_keys_and_refusals_are_counted_where_they_happen() {
     let account = Account::new(Limits::default());
     let container = account.container(12_000);
-    let keys = account.keys(&container);
+    let keys = Account::keys(&container);
     for key in &keys {
         account.insert(&container, key, "1").expect("created");
     }
@@ -48,7 +49,7 @@ fn ranges_keys_and_refusals_are_counted_where_they_happen() {
 fn queries_are_counted_by_shape_with_the_ranges_that_they_visit() {
     let account = Account::new(Limits::default());
     let container = account.container(12_000);
-    for key in account.keys(&container) {
+    for key in Account::keys(&container) {
         account.insert(&container, &key, "1").expect("created");
     }
     let options = QueryOptions {
@@ -82,7 +83,7 @@ fn queries_are_counted_by_shape_with_the_ranges_that_they_visit() {
 
 #[test]
 fn the_largest_logical_partitions_are_found_exactly() {
-    let account = Account::with(Limits::default(), Default::default());
+    let account = Account::with(Limits::default(), Metering::default());
     let container = account.container(400);
     for (key, items) in [("small", 1), ("giant", 40), ("middle", 9)] {
         for number in 0..items {
