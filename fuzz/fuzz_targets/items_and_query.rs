@@ -13,6 +13,8 @@ mod asking;
 mod differential;
 #[path = "../../crates/orrery-engine/tests/it/query/making.rs"]
 mod making;
+#[path = "../../crates/orrery-engine/tests/it/query/spatial.rs"]
+mod spatial;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
