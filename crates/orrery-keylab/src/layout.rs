@@ -6,11 +6,14 @@ mod reach;
 mod sample;
 mod scenario;
 
+use std::sync::Arc;
+
 use orrery_model::partition_key::KeyComponent;
 use serde::Serialize;
 
 use crate::demand::Demand;
 use crate::evidence::Interval;
+use crate::report::text::key_text;
 use crate::routing::Reach;
 use crate::shares::ValueSet;
 
@@ -96,12 +99,28 @@ pub enum Keys {
         bytes: Vec<f64>,
         /// Request units a second of each key.
         demand: Vec<f64>,
-        /// Names of the first-level values, as JSON.
-        names: Vec<String>,
+        /// The first-level values, in the order of `heads`.
+        values: HeadValues,
         /// Positions of the second and third level of each key; where all first-level values have
         /// the same below them, of those of one.
         below: Vec<[u128; 2]>,
     },
+}
+
+/// First-level values, of which few are ever named.
+#[derive(Debug, Clone)]
+pub struct HeadValues {
+    /// All values of the field.
+    pub all: Arc<Vec<KeyComponent>>,
+    /// For each head the place of its value.
+    pub places: Vec<u32>,
+}
+
+impl HeadValues {
+    /// The value of a head, as JSON.
+    pub fn name(&self, head: usize) -> String {
+        key_text(&self.all[self.places[head] as usize])
+    }
 }
 
 /// Reads of everything under a first-level value.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::evidence::Interval;
-use crate::layout::{Keys, Layout, PrefixReads};
+use crate::layout::{HeadValues, Keys, Layout, PrefixReads};
 use crate::placement::{EvenRanges, PartitionRule, SPACE, by_byte_median, even_cuts};
 use crate::throttle::throttled_share;
 
@@ -154,11 +154,11 @@ fn at_throughput(layout: &Layout, volume: &Volume, ru: f64, rule: &PartitionRule
             heads,
             bytes,
             demand,
-            names,
+            values,
             ..
         } => {
             let (filled, bounds, _) = hierarchical_bounds(heads, bytes, volume, ru, rule);
-            let mut placed = hierarchy(heads, &bounds, demand, bytes, &layout.prefixes, names);
+            let mut placed = hierarchy(heads, &bounds, demand, bytes, &layout.prefixes, values);
             placed.stored = bounds
                 .windows(2)
                 .map(|part| filled[part[1]] - filled[part[0]])
@@ -286,11 +286,11 @@ fn hierarchy(
     demand: &[f64],
     bytes: &[f64],
     prefixes: &[PrefixReads],
-    names: &[String],
+    values: &HeadValues,
 ) -> Placed {
     let count = bounds.len().saturating_sub(1);
     let mut demands = vec![0.0; count];
-    let mut hottest = (0.0, String::new());
+    let mut hottest = (0.0, None);
     let mut part = 0;
     for (head, &(_, start)) in heads.iter().enumerate() {
         let end = heads.get(head + 1).map_or(demand.len(), |next| next.1);
@@ -325,13 +325,16 @@ fn hierarchy(
             }
             demands[at] += here;
             if here > hottest.0 {
-                hottest = (here, names[head].clone());
+                hottest = (here, Some(head));
             }
         }
     }
     Placed {
         demands,
-        hottest,
+        hottest: (
+            hottest.0,
+            hottest.1.map_or_else(String::new, |head| values.name(head)),
+        ),
         stored: Vec::new(),
     }
 }

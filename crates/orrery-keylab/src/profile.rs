@@ -136,13 +136,13 @@ pub struct Profile {
 }
 
 impl Profiler {
-    /// A profiler that keeps at most so many items and bytes of them.
-    pub fn new(sample_items: usize, sample_bytes: usize) -> Self {
+    /// A profiler that keeps all items up to so many, of more a sample, and no more bytes than that.
+    pub fn new(whole_items: usize, sample_items: usize, sample_bytes: usize) -> Self {
         Self {
             paths: Paths::new(),
             stats: Vec::new(),
             leaves: Vec::new(),
-            sample: Sample::new(sample_items, sample_bytes),
+            sample: Sample::new(whole_items, sample_items, sample_bytes),
             id: None,
             items: 0,
             bytes: 0,
@@ -193,16 +193,16 @@ impl Profiler {
                 }
             }
             let hash = hash(leaf.kind, span);
-            stats.distinct.add(hash);
             // Where almost all values are new none is frequent; a part of them tells it as well.
             let seen = stats.scalars();
-            let thinned = seen > SETTLED && stats.frequent.is_thin();
-            if !thinned {
-                stats.frequent.add(hash, 1, text.len() as u64);
-            } else if seen.is_multiple_of(THINNED) {
-                stats
-                    .frequent
-                    .add(hash, THINNED, THINNED * text.len() as u64);
+            let weight = match seen > SETTLED && stats.frequent.is_thin() {
+                false => 1,
+                true if seen.is_multiple_of(THINNED) => THINNED,
+                true => 0,
+            };
+            // A value that has a counter is in the other sketch, too.
+            if weight == 0 || !stats.frequent.add(hash, weight, weight * text.len() as u64) {
+                stats.distinct.add(hash);
             }
             if Some(leaf.path) == self.id {
                 identity = Some(hash);

@@ -32,7 +32,7 @@ Examples:
   orrery keylab analyze --data orders.csv --diagnostics PT1H.json
   orrery keylab analyze --endpoint http://127.0.0.1:8081 --in shop/orders --workload workload.yaml
 
-Data: a running container, or files: NDJSON, JSON arrays, CSV and TSV with a header line, gzip or zstd of these, folders of them.
+Data: a running container, or files: NDJSON, JSON arrays, CSV and TSV with a header line, gzip or zstd of these, Parquet, folders of them.
 
 Exit code: 0 analysed; 3 analysed, but some of the data could not be read; 1 failed; 2 wrong usage.";
 

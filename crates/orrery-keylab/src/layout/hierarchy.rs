@@ -1,14 +1,15 @@
 //! Hierarchical keys: first-level values with what lies under them, in order of position.
 
+use std::sync::Arc;
+
 use orrery_model::partition_key::KeyComponent;
 
 use super::axis::Axis;
 use super::scenario::Building;
-use super::{Keys, Layout, PrefixReads};
+use super::{HeadValues, Keys, Layout, PrefixReads};
 use crate::demand::Demand;
 use crate::error::KeylabError;
 use crate::placement::SPACE;
-use crate::report::text::key_text;
 use crate::routing::Reach;
 use crate::shares::ValueSet;
 
@@ -84,11 +85,9 @@ pub(super) fn place(
         }
     }
     let mut heads = Vec::with_capacity(order.len());
-    let mut names = Vec::with_capacity(order.len());
     let (mut bytes, mut demand) = (Vec::with_capacity(count), Vec::with_capacity(count));
     for &(position, at) in &order {
         heads.push((position, bytes.len()));
-        names.push(key_text(&axis.values[at]));
         // The newest value of a calendar is new: nothing is stored under it yet when the window
         // begins, so no split has cut it.
         let stored = if sets[0].latest == Some(at) {
@@ -115,7 +114,10 @@ pub(super) fn place(
         heads,
         bytes,
         demand,
-        names,
+        values: HeadValues {
+            places: order.iter().map(|&(_, at)| at as u32).collect(),
+            all: Arc::new(axis.values),
+        },
         below: tails.positions,
     };
     Ok(())

@@ -1,11 +1,13 @@
 //! Layouts from a sample of real items.
 
+use std::sync::Arc;
+
 use orrery_model::partition_key::KeyComponent;
 use rustc_hash::FxHashMap;
 
 use super::reach::reach;
 use super::scenario::{join, labels};
-use super::{Keys, Layout, PrefixReads, Route};
+use super::{HeadValues, Keys, Layout, PrefixReads, Route};
 use crate::demand::{self, Charges, Demand};
 use crate::evidence::{Interval, clopper_pearson};
 use crate::placement::Hash;
@@ -545,12 +547,13 @@ fn hierarchy(
     order.sort_unstable();
     let mut place = vec![0_usize; groups.len()];
     let mut heads: Vec<(u128, usize)> = Vec::new();
-    let mut names = Vec::new();
+    let mut values = Vec::new();
     let mut head_of = vec![0_usize; groups.len()];
     for (at, (position, group)) in order.iter().enumerate() {
         if heads.last().is_none_or(|head| head.0 != position[0]) {
             heads.push((position[0], at));
-            names.push(key_text(component(sampled.columns[0], groups, *group)));
+            let row = groups.shown_by[*group] as usize;
+            values.push(sampled.columns[0].codes[row]);
         }
         place[*group] = at;
         head_of[*group] = heads.len() - 1;
@@ -592,7 +595,10 @@ fn hierarchy(
         heads,
         bytes,
         demand,
-        names,
+        values: HeadValues {
+            all: Arc::clone(&sampled.columns[0].values),
+            places: values,
+        },
         below: order
             .iter()
             .map(|(position, _)| [position[1], position[2]])

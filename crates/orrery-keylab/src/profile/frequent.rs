@@ -33,16 +33,20 @@ pub struct Counter {
 }
 
 impl Frequent {
-    /// Counts a value.
-    pub fn add(&mut self, hash: u64, items: u64, bytes: u64) {
+    /// Counts a value; tells whether it had a counter, so that it was there before.
+    pub fn add(&mut self, hash: u64, items: u64, bytes: u64) -> bool {
         self.items += items;
         self.bytes += bytes;
-        let counter = self.counters.entry(hash).or_default();
-        counter.items += items;
-        counter.bytes += bytes;
+        if let Some(counter) = self.counters.get_mut(&hash) {
+            counter.items += items;
+            counter.bytes += bytes;
+            return true;
+        }
+        self.counters.insert(hash, Counter { items, bytes });
         if self.counters.len() >= FULL {
             self.purge();
         }
+        false
     }
 
     /// Subtracts the median from every counter and drops what has nothing left.

@@ -23,6 +23,8 @@ pub struct SampledItem {
 #[derive(Debug, Clone)]
 pub struct Sample {
     items: Vec<SampledItem>,
+    /// Up to so many are all kept.
+    whole_items: usize,
     most_items: usize,
     most_bytes: usize,
     held_bytes: usize,
@@ -49,11 +51,14 @@ pub enum Cell<'a> {
 }
 
 impl Sample {
-    /// An empty sample of at most so many items and bytes.
-    pub fn new(most_items: usize, most_bytes: usize) -> Self {
+    /// An empty sample that keeps all items up to so many, of more so many, and no more bytes than
+    /// that.
+    pub fn new(whole_items: usize, most_items: usize, most_bytes: usize) -> Self {
+        let most_items = most_items.max(1);
         Self {
             items: Vec::new(),
-            most_items: most_items.max(1),
+            whole_items: whole_items.max(most_items),
+            most_items,
             most_bytes,
             held_bytes: 0,
             threshold: u64::MAX,
@@ -92,10 +97,19 @@ impl Sample {
             cells,
         });
         // A quarter more than wanted before the surplus goes: sorting out is rare.
-        if self.items.len() > self.most_items + self.most_items / 4
+        if self.items.len() > self.room() + self.room() / 4
             || self.held_bytes > self.most_bytes + self.most_bytes / 4
         {
             self.shrink();
+        }
+    }
+
+    /// Items that may be there: nothing has been dropped yet, or something has.
+    fn room(&self) -> usize {
+        if self.threshold == u64::MAX {
+            self.whole_items
+        } else {
+            self.most_items
         }
     }
 
@@ -109,8 +123,10 @@ impl Sample {
         let keep = if self.held_bytes > self.most_bytes {
             let mean = self.held_bytes / self.items.len().max(1);
             (self.most_bytes / mean.max(1)).min(self.most_items)
-        } else {
+        } else if self.items.len() > self.room() {
             self.most_items
+        } else {
+            return;
         };
         let keep = keep.max(1);
         if self.items.len() <= keep {

@@ -1,7 +1,7 @@
 //! One column of the sample: a value for each row, each different value once.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use orrery_model::json;
 use orrery_model::partition_key::KeyComponent;
@@ -20,7 +20,7 @@ pub struct Column {
     /// For each row the place of its value.
     pub codes: Vec<u32>,
     /// The values.
-    pub values: Vec<KeyComponent>,
+    pub values: Arc<Vec<KeyComponent>>,
     /// Where each value lies.
     pub positions: Vec<u128>,
     /// Share of the items in which it is an array or object.
@@ -45,7 +45,7 @@ impl Column {
             name,
             codes,
             positions: values.iter().map(hash).collect(),
-            values,
+            values: Arc::new(values),
             compound: 0.0,
             distinct: 0.0,
             is_time: false,

@@ -100,7 +100,7 @@ impl Member {
     pub fn of_rows(column: &Column) -> Self {
         Self {
             name: column.name.clone(),
-            values: column.values.clone(),
+            values: column.values.to_vec(),
             kind: Kind::Rows(column.codes.clone()),
         }
     }

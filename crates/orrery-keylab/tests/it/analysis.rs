@@ -8,7 +8,7 @@ use orrery_keylab::verdict::Verdict;
 use orrery_keylab::workload::Workload;
 
 fn profile(items: impl IntoIterator<Item = String>) -> Profile {
-    let mut profiler = Profiler::new(200_000, 100 << 20);
+    let mut profiler = Profiler::new(200_000, 200_000, 100 << 20);
     for (index, item) in items.into_iter().enumerate() {
         profiler.item(index as u64, item.as_bytes()).unwrap();
     }

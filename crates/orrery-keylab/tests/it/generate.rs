@@ -36,7 +36,7 @@ fn a_seed_gives_the_same_items_and_the_shares_of_the_scenario() {
 fn the_workload_and_the_data_lead_to_the_scenarios_verdicts() {
     let scenario = scenario();
     let mut generator = Generator::new(&scenario, 1).unwrap();
-    let mut profiler = Profiler::new(100_000, 100 << 20);
+    let mut profiler = Profiler::new(100_000, 100_000, 100 << 20);
     for number in 0..30_000 {
         profiler.item(number, &generator.item()).unwrap();
     }

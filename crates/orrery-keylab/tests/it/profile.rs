@@ -24,7 +24,7 @@ fn text(number: u64) -> String {
 fn profile(parts: &[(u64, u64)], sample: usize) -> Profile {
     let mut whole: Option<Profiler> = None;
     for &(from, to) in parts {
-        let mut profiler = Profiler::new(sample, 100 << 20);
+        let mut profiler = Profiler::new(sample, sample, 100 << 20);
         for number in from..to {
             profiler.item(number, text(number).as_bytes()).unwrap();
         }
@@ -95,7 +95,7 @@ fn parts_merge_to_the_whole() {
 
 #[test]
 fn versions_of_an_item_stay_together() {
-    let mut profiler = Profiler::new(300, 100 << 20);
+    let mut profiler = Profiler::new(300, 300, 100 << 20);
     for round in 0..3_u64 {
         for number in 0..1_000_u64 {
             let item = format!("{{\"id\":\"i{number}\",\"round\":{round}}}");
@@ -117,7 +117,7 @@ fn versions_of_an_item_stay_together() {
 
 #[test]
 fn times_can_be_cut() {
-    let mut profiler = Profiler::new(1_000, 1 << 20);
+    let mut profiler = Profiler::new(1_000, 1_000, 1 << 20);
     for day in 1..=28 {
         for hour in 0..4 {
             let item =

@@ -189,7 +189,7 @@ fn scenarios_and_their_workloads_are_as_published() {
 }
 
 fn profiled() -> orrery_keylab::profile::Profile {
-    let mut profiler = Profiler::new(10_000, 1 << 20);
+    let mut profiler = Profiler::new(10_000, 10_000, 1 << 20);
     for number in 0..500_u64 {
         let item = format!(
             r#"{{"id":"{number}","customer":"c{}","tags":["a"],"placedAt":"2026-0{}-01T00:00:00Z"}}"#,

@@ -25,13 +25,14 @@ pub enum Ended {
 }
 
 /// Hands over the rows of a file with their numbers from 1.
-pub fn rows(
-    file: File,
-    with: &mut dyn FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<(), Ended> {
+pub fn rows(file: File, with: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<(), Ended> {
     // The decoder takes some of what a file says for granted.
     let read = std::panic::catch_unwind(AssertUnwindSafe(|| read(file, with)));
-    read.unwrap_or_else(|_| Err(Ended::Damaged("a page is not what the file says".to_owned())))
+    read.unwrap_or_else(|_| {
+        Err(Ended::Damaged(
+            "a page is not what the file says".to_owned(),
+        ))
+    })
 }
 
 fn read(file: File, with: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<(), Ended> {
@@ -63,7 +64,9 @@ fn read(file: File, with: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()
     let mut number = 0;
     let mut body = Vec::new();
     for group in 0..reader.num_row_groups() {
-        let group = reader.get_row_group(group).map_err(|error| damaged(&error))?;
+        let group = reader
+            .get_row_group(group)
+            .map_err(|error| damaged(&error))?;
         let rows = RowIter::from_row_group(None, &*group).map_err(|error| damaged(&error))?;
         for row in rows {
             let row = row.map_err(|error| damaged(&error))?;
@@ -197,7 +200,11 @@ fn write_field(field: &Field, body: &mut Vec<u8>) {
 }
 
 fn write_plain(value: &impl std::fmt::Display, is_number: bool, body: &mut Vec<u8>) {
-    let text = if is_number { value.to_string() } else { "null".to_owned() };
+    let text = if is_number {
+        value.to_string()
+    } else {
+        "null".to_owned()
+    };
     body.extend_from_slice(text.as_bytes());
 }
 
@@ -222,7 +229,10 @@ fn date(days: i64) -> String {
 }
 
 fn clock(microseconds: i64) -> String {
-    let (seconds, rest) = (microseconds.div_euclid(1_000_000), microseconds.rem_euclid(1_000_000));
+    let (seconds, rest) = (
+        microseconds.div_euclid(1_000_000),
+        microseconds.rem_euclid(1_000_000),
+    );
     let (hour, minute, second) = (seconds / 3_600, seconds / 60 % 60, seconds % 60);
     match rest {
         0 => format!("{hour:02}:{minute:02}:{second:02}"),

@@ -2,6 +2,7 @@
 //! equal profiles.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -11,8 +12,9 @@ use orrery_keylab::profile::Profiler;
 
 use super::blocks::{self, Block, LineBlocks};
 use super::faults::{Fault, Faults};
+use super::parquet_rows;
 use super::pieces::{self, Piece, PieceReader};
-use super::source::{self, Format, Source, format_of};
+use super::source::{self, Content, Format, Source, format_of};
 use super::{DataReport, profiler};
 use crate::import::csv_items::{CsvItems, CsvOptions};
 use crate::import::json_array::JsonArray;
@@ -126,7 +128,12 @@ impl Reading<'_> {
 
     fn all(&mut self, sources: &[Source], report: &mut DataReport) -> Result<()> {
         for (file, source) in sources.iter().enumerate() {
-            if let Some(bytes) = plain_lines(source)? {
+            let content = source::content(source)?;
+            if content == Content::Parquet {
+                self.parquet(file, source, report)?;
+                continue;
+            }
+            if let Some(bytes) = plain_lines(source, content)? {
                 for piece in pieces::of_file(file, &source.path, bytes) {
                     self.send(Work::Piece(piece))?;
                 }
@@ -150,6 +157,39 @@ impl Reading<'_> {
         Ok(())
     }
 
+    fn parquet(&mut self, file: usize, source: &Source, report: &mut DataReport) -> Result<()> {
+        let wrong = || format!("cannot open {}", source.name);
+        let open = File::open(&source.path).with_context(wrong)?;
+        let bytes = open.metadata().with_context(wrong)?.len();
+        let mut block = Block::of_records(file);
+        let mut rows = 0;
+        let read = parquet_rows::rows(open, &mut |number, body| {
+            rows = number;
+            block.push(number, body);
+            if block.is_full() {
+                let full = std::mem::replace(&mut block, Block::of_records(file));
+                self.send(Work::Block(full))?;
+            }
+            Ok(())
+        });
+        self.send(Work::Block(block))?;
+        self.bar.inc(bytes);
+        match read {
+            Ok(()) => Ok(()),
+            Err(parquet_rows::Ended::Damaged(reason)) => {
+                report.cut_short += 1;
+                report.messages.push(format!(
+                    "{}: reading ended early after {} of a Parquet file of {}: {reason}; what was read before counts (the list of columns is at the end: a file that was cut has none)",
+                    source.name,
+                    report::plural(rows, "row"),
+                    report::plural(bytes, "byte"),
+                ));
+                Ok(())
+            }
+            Err(parquet_rows::Ended::Caller(error)) => Err(error.context(source.name.clone())),
+        }
+    }
+
     fn one(
         &mut self,
         file: usize,
@@ -170,7 +210,7 @@ impl Reading<'_> {
                 self.records(file, &mut items, lines)
             }
             (_, Some(b'[')) => self.records(file, &mut JsonArray::new(stream), lines),
-            (Some(Format::Json), _) | (None, Some(b'{') | None) => {
+            (Some(Format::Json | Format::Parquet), _) | (None, Some(b'{') | None) => {
                 let mut blocks = LineBlocks::new(file);
                 loop {
                     let block = blocks.next(stream)?;
@@ -219,13 +259,13 @@ impl Reading<'_> {
 
 /// The size of a file that is lines of JSON as they are, so that any piece of it can be read by
 /// itself.
-fn plain_lines(source: &Source) -> Result<Option<u64>> {
+fn plain_lines(source: &Source, content: Content) -> Result<Option<u64>> {
     let metadata =
         std::fs::metadata(&source.path).with_context(|| format!("cannot open {}", source.name))?;
     if !metadata.is_file() || matches!(format_of(&source.path), Some(Format::Csv { .. })) {
         return Ok(None);
     }
-    let is_plain = source::is_plain(source)?
+    let is_plain = content == Content::Plain
         && source::first_byte(&mut source::open(source, &ProgressBar::hidden())?)? == Some(b'{');
     Ok(is_plain.then_some(metadata.len()))
 }

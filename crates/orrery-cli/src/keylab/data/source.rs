@@ -34,7 +34,7 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>> {
             files.sort();
             if files.is_empty() {
                 bail!(
-                    "{} holds no .ndjson, .jsonl, .json, .csv or .tsv files (or .gz, .zst of them)",
+                    "{} holds no .ndjson, .jsonl, .json, .csv, .tsv or .parquet files (or .gz, .zst of them)",
                     path.display()
                 );
             }
@@ -63,6 +63,8 @@ pub enum Format {
         /// Whether cells are parted by tabs.
         tabs: bool,
     },
+    /// Parquet.
+    Parquet,
 }
 
 /// What a file's name says, compression aside.
@@ -74,6 +76,7 @@ pub fn format_of(path: &Path) -> Option<Format> {
         .unwrap_or(&name);
     match name.rsplit_once('.')?.1 {
         "ndjson" | "jsonl" | "json" => Some(Format::Json),
+        "parquet" => Some(Format::Parquet),
         "csv" => Some(Format::Csv { tabs: false }),
         "tsv" => Some(Format::Csv { tabs: true }),
         _ => None,
@@ -96,7 +99,7 @@ pub fn open(source: &Source, bar: &ProgressBar) -> Result<BufReader<Box<dyn Read
         Box::new(decoder)
     } else if start.starts_with(PARQUET) {
         bail!(
-            "{} is Parquet, which is not read: export it as NDJSON or CSV, for example with DuckDB: COPY (FROM 'x.parquet') TO 'x.ndjson'",
+            "{} is Parquet, which is no recording of requests",
             source.name
         );
     } else {
@@ -105,16 +108,33 @@ pub fn open(source: &Source, bar: &ProgressBar) -> Result<BufReader<Box<dyn Read
     Ok(BufReader::with_capacity(BUFFER, stream))
 }
 
-/// Whether a file is neither packed nor Parquet.
-pub fn is_plain(source: &Source) -> Result<bool> {
+/// What stands in a file, by its first bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Content {
+    /// Text as it is.
+    Plain,
+    /// Text that is packed.
+    Packed,
+    /// Parquet.
+    Parquet,
+}
+
+/// Looks at the first bytes of a file.
+pub fn content(source: &Source) -> Result<Content> {
     let wrong = || format!("cannot open {}", source.name);
     let mut start = [0; 4];
     let mut file = File::open(&source.path).with_context(wrong)?;
     let read = file.read(&mut start).with_context(wrong)?;
-    let is_known = [GZIP, ZSTD, PARQUET]
-        .iter()
-        .any(|magic| start[..read].starts_with(magic));
-    Ok(!is_known)
+    let start = &start[..read];
+    Ok(
+        if start.starts_with(PARQUET) || format_of(&source.path) == Some(Format::Parquet) {
+            Content::Parquet
+        } else if start.starts_with(GZIP) || start.starts_with(ZSTD) {
+            Content::Packed
+        } else {
+            Content::Plain
+        },
+    )
 }
 
 /// The first byte that is no blank, behind a byte order mark, which is taken away.
