@@ -97,12 +97,11 @@ impl Scanner<'_> {
             return Ok(());
         }
         loop {
-            let path = match parent {
-                Some(parent) => self.member(parent, paths)?,
-                None => {
-                    self.string("a member's name is missing")?;
-                    None
-                }
+            let path = if let Some(parent) = parent {
+                self.member(parent, paths)?
+            } else {
+                self.string("a member's name is missing")?;
+                None
             };
             self.blank();
             self.expect(b':', "a colon is missing")?;
@@ -326,7 +325,7 @@ fn plain_by_bytes(text: &[u8]) -> usize {
 }
 
 fn is_special(byte: u8) -> bool {
-    (byte == b'"') | (byte == b'\\') | (byte < 0x20)
+    byte == b'"' || byte == b'\\' || byte < 0x20
 }
 
 /// The top bit of the first special byte is set, and none before it.
