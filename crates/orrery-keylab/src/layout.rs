@@ -1,6 +1,7 @@
 //! Layout: what a candidate key places where, independent of how many partitions there are.
 
 mod axis;
+mod groups;
 mod hierarchy;
 mod reach;
 mod sample;
@@ -17,7 +18,8 @@ use crate::report::text::key_text;
 use crate::routing::Reach;
 use crate::shares::ValueSet;
 
-pub use sample::{Groups, Sampled, WINDOW, group_text, of_sample};
+pub use groups::{Groups, group_text};
+pub use sample::{Sampled, WINDOW, of_sample};
 pub use scenario::{Building, joined, labels, of_scenario};
 
 /// The demand of a workload under one key, at a rate factor of 1.
