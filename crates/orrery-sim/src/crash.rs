@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 
-use orrery_storage::intercept::{Intercept, PartChange};
+use orrery_storage::intercept::{Intercept, PartChange, commit_untold};
 use orrery_storage::{CommitError, Head, PartId, Pending, Store, StoreError, Txn, Writes};
 
 /// When the store ends.
@@ -79,11 +79,7 @@ impl Intercept for Fuse {
     ) -> Result<Pending, CommitError> {
         match self.burn() {
             Write::Works => txn.commit(writes, head),
-            Write::HappensUntold => {
-                let pending = txn.commit(writes, head)?;
-                pending.wait().map_err(CommitError::Unknown)?;
-                Err(CommitError::Unknown(ended()))
-            }
+            Write::HappensUntold => commit_untold(txn, writes, head, ended()),
             Write::Fails => Err(CommitError::Aborted(ended())),
         }
     }

@@ -48,6 +48,18 @@ pub trait Intercept: Send + Sync + 'static {
     ) -> Result<Pending, CommitError>;
 }
 
+/// Lets a commit happen, durably, of which nobody is told: they get this error.
+pub fn commit_untold(
+    txn: Box<dyn Txn>,
+    writes: Writes,
+    head: Head,
+    error: StoreError,
+) -> Result<Pending, CommitError> {
+    let pending = txn.commit(writes, head)?;
+    pending.wait().map_err(CommitError::Unknown)?;
+    Err(CommitError::Unknown(error))
+}
+
 /// See the module.
 pub struct InterceptedStore<I> {
     inner: Arc<dyn Store>,

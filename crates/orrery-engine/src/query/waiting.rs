@@ -134,8 +134,8 @@ fn look_up(
     let others: Vec<DocId> = missed.iter().map(|(_, docid, _)| *docid).collect();
     // What the snapshot has may be kept only if it was still the newest when the tickets came. The
     // part may be gone since; the snapshot is not.
-    let newest = || run.engine.store().head(part);
-    let keeps = keeps && newest().is_ok_and(|head| head == snapshot.reader().head());
+    let is_newest = |head| head == snapshot.reader().head();
+    let keeps = keeps && run.engine.store().head(part).is_ok_and(is_newest);
     for ((at, docid, ticket), item) in missed.into_iter().zip(snapshot.items(&others)?) {
         if let (Some(item), Some(ticket), true) = (&item, ticket, keeps) {
             recent.keep(part, docid, ticket, item);

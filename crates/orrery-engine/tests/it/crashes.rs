@@ -8,7 +8,7 @@ use orrery_engine::page::Target;
 use orrery_engine::write::{BatchKind, WriteOutcome};
 use orrery_engine::{Answer, Engine};
 use orrery_model::limits::Limits;
-use orrery_storage::intercept::{Intercept, InterceptedStore, PartChange};
+use orrery_storage::intercept::{Intercept, InterceptedStore, PartChange, commit_untold};
 use orrery_storage::{
     CommitError, Head, MemoryStore, PartId, Pending, Store, StoreError, Txn, Writes,
 };
@@ -81,9 +81,7 @@ impl Intercept for Failing {
             return txn.commit(writes, head);
         }
         if left == 0 && self.crash == Crash::After {
-            let pending = txn.commit(writes, head)?;
-            pending.wait().map_err(CommitError::Unknown)?;
-            return Err(CommitError::Unknown(stopped()));
+            return commit_untold(txn, writes, head, stopped());
         }
         Err(CommitError::Aborted(stopped()))
     }
