@@ -34,7 +34,7 @@ pub fn open_engine(store: &Arc<dyn Store>, config: EngineConfig) -> Result<Engin
 /// Items of a split or merge that are worked on at a time.
 const RESHAPE_BUDGET: usize = 256;
 /// Longest rest after a piece of that work.
-const MOST_REST: Duration = Duration::from_millis(50);
+const MOST_REST: Duration = Duration::from_millis(200);
 
 /// Does a piece of the work on splits and merges, and then rests for as long as it took: requests
 /// come first. Answers how much was done; 0 means that nothing can be done now.

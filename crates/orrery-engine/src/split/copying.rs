@@ -1,5 +1,6 @@
 //! A reshape under way: what is copied, and how far.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use orrery_model::epk::EpkRange;
@@ -21,6 +22,8 @@ use crate::partition::Partition;
 /// Items that one commit of a child copies at most, and their bytes.
 const PAGE_ITEMS: usize = 256;
 const PAGE_BYTES: usize = 1 << 20;
+/// Items that one commit brings over while others write: they wait for it.
+const NOTED_ITEMS: usize = 64;
 /// With so few notes left in the journals, the rest is brought over while writers wait.
 const FEW_LEFT: usize = 64;
 /// Passes of catching up after which a rest twice as long is taken: writers that are faster than
@@ -28,8 +31,8 @@ const FEW_LEFT: usize = 64;
 const PATIENCE: u32 = 4;
 /// A range of so many items is worth files of its own; fewer go through commits.
 const MANY_ITEMS: u64 = 4_096;
-/// Rows that an item has, about.
-const ROWS_OF_ITEM: usize = 16;
+/// Rows that are copied for an item of the budget: they go into files, past the commits of others.
+const ROWS_OF_ITEM: usize = 128;
 /// Never more than this.
 const MOST_LEFT: usize = 8_192;
 
@@ -42,6 +45,8 @@ pub(super) struct Source {
     /// The last history entry that was copied.
     history_after: Option<Vec<u8>>,
     has_all_history: bool,
+    /// Items that its journal noted and that are still to be brought over, in order.
+    noted: VecDeque<DocId>,
 }
 
 enum Phase {
@@ -116,6 +121,7 @@ impl Running {
                 has_all_items: false,
                 history_after: None,
                 has_all_history: false,
+                noted: VecDeque::new(),
             });
         }
         let items = self
@@ -255,20 +261,27 @@ impl Running {
                 Ok(Step::Worked(copied))
             }
             Phase::CatchingUp { passes } => {
-                let left = FEW_LEFT << (*passes / PATIENCE).min(16);
-                *passes += 1;
-                let noted: usize = self
-                    .sources
-                    .iter()
-                    .map(|source| source.partition.journal.len())
-                    .sum();
-                if noted <= left.min(MOST_LEFT) {
-                    self.cut_over(engine)?;
-                    return Ok(Step::Finished);
-                }
-                Ok(Step::Worked(self.catch_up(engine)?))
+                let passes = *passes;
+                self.catch_up_a_little(engine, passes)
             }
         }
+    }
+
+    /// Brings over a page of what the journals noted; cuts over when little is left.
+    fn catch_up_a_little(&mut self, engine: &Engine, passes: u32) -> Result<Step, Failed> {
+        if let Some(worked) = self.bring_over(engine)? {
+            return Ok(Step::Worked(worked));
+        }
+        let journals = self.sources.iter().map(|source| &source.partition.journal);
+        let noted: usize = journals.map(|journal| journal.len()).sum();
+        let left = FEW_LEFT << (passes / PATIENCE).min(16);
+        if noted <= left.min(MOST_LEFT) {
+            self.cut_over(engine)?;
+            return Ok(Step::Finished);
+        }
+        self.phase = Phase::CatchingUp { passes: passes + 1 };
+        self.take_notes(engine)?;
+        Ok(Step::Worked(0))
     }
 
     /// Copies the next page of items or history; `None` when there is none.
@@ -332,24 +345,40 @@ impl Running {
         Ok(page.rows.len())
     }
 
-    /// Brings over what the journals noted, and the history since. Answers how many items.
-    pub(super) fn catch_up(&mut self, engine: &Engine) -> Result<usize, Error> {
-        let mut worked = 0;
-        for at in 0..self.sources.len() {
-            let partition = Arc::clone(&self.sources[at].partition);
-            let noted = partition.journal.take();
+    /// Brings over all that the journals noted, and the history since.
+    pub(super) fn catch_up(&mut self, engine: &Engine) -> Result<(), Error> {
+        self.take_notes(engine)?;
+        while self.bring_over(engine)?.is_some() {}
+        Ok(())
+    }
+
+    /// Takes what the journals noted for [`Self::bring_over`].
+    fn take_notes(&mut self, engine: &Engine) -> Result<(), Error> {
+        for source in &mut self.sources {
+            source.noted.extend(source.partition.journal.take());
             // What is noted may be on its way to the disk; readers see it only afterwards.
-            settle(engine, &partition)?;
-            for docids in noted.chunks(PAGE_ITEMS) {
-                self.reconcile(engine, at, docids)?;
+            settle(engine, &source.partition)?;
+            source.has_all_history = false;
+        }
+        Ok(())
+    }
+
+    /// Brings over a page of what was taken of the journals, and of the history since. Answers how
+    /// many items and entries, or that nothing is left.
+    fn bring_over(&mut self, engine: &Engine) -> Result<Option<usize>, Error> {
+        for at in 0..self.sources.len() {
+            let source = &mut self.sources[at];
+            if !source.noted.is_empty() {
+                let page = source.noted.len().min(NOTED_ITEMS);
+                let docids: Vec<DocId> = source.noted.drain(..page).collect();
+                self.reconcile(engine, at, &docids)?;
+                return Ok(Some(page));
             }
-            worked += noted.len();
-            self.sources[at].has_all_history = false;
-            while !self.sources[at].has_all_history {
-                worked += self.copy_history(engine, at, PAGE_ITEMS)?;
+            if !source.has_all_history {
+                return self.copy_history(engine, at, PAGE_ITEMS).map(Some);
             }
         }
-        Ok(worked)
+        Ok(None)
     }
 
     fn reconcile(&mut self, engine: &Engine, at: usize, docids: &[DocId]) -> Result<(), Error> {

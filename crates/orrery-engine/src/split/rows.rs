@@ -18,8 +18,8 @@ use crate::partition::PartitionSnapshot;
 
 /// Rows that one step reads at least and at most, and their bytes.
 const LEAST_ROWS: usize = 16;
-const PAGE_ROWS: usize = 4_096;
-const PAGE_BYTES: usize = 1 << 20;
+const PAGE_ROWS: usize = 32_768;
+const PAGE_BYTES: usize = 4 << 20;
 /// Items whose owners lie together in memory.
 const CHUNK: usize = 4_096;
 
