@@ -87,7 +87,7 @@ impl Target<'_> {
 }
 
 /// The turn with the median of these ratios: ours, the floor's, and the ratio.
-pub(super) fn median_turn(
+fn median_turn(
     mut ours: impl FnMut() -> Result<f64>,
     mut floor: impl FnMut() -> Result<f64>,
 ) -> Result<(f64, f64)> {
