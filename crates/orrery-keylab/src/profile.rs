@@ -77,6 +77,9 @@ pub struct PathStats {
     pub distinct: Distinct,
     /// Frequent scalar values, weighted by items and by bytes.
     pub frequent: Frequent,
+    /// The scalars so far. The sum of the counts is as good, but adding up what was written an
+    /// instant ago makes the core wait.
+    seen: u64,
 }
 
 impl PathStats {
@@ -105,6 +108,7 @@ impl PathStats {
         self.array_bytes += other.array_bytes;
         self.distinct.merge(&other.distinct);
         self.frequent.merge(other.frequent);
+        self.seen += other.seen;
     }
 }
 
@@ -194,7 +198,8 @@ impl Profiler {
             }
             let hash = hash(leaf.kind, span);
             // Where almost all values are new none is frequent; a part of them tells it as well.
-            let seen = stats.scalars();
+            stats.seen += 1;
+            let seen = stats.seen;
             let weight = match seen > SETTLED && stats.frequent.is_thin() {
                 false => 1,
                 true if seen.is_multiple_of(THINNED) => THINNED,

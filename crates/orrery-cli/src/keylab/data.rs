@@ -29,7 +29,7 @@ use source::{Format, format_of, open, source, sources};
 const WHOLE_ITEMS: usize = 400_000;
 /// Sampled items of more data. Chance alone makes the fullest of 40 partitions 4 % fuller than the
 /// mean of so many (method: section 4).
-const SAMPLE_ITEMS: usize = 160_000;
+const SAMPLE_ITEMS: usize = 128_000;
 /// Bytes of sampled items of each profiler.
 const SAMPLE_BYTES: usize = 160 << 20;
 

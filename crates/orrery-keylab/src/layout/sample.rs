@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::groups::{Groups, component, group_text};
 use super::reach::reach;
-use super::scenario::labels;
+use super::scenario::{counted_positions, labels};
 use super::{HeadValues, Keys, Layout, PrefixReads, Route};
 use crate::demand::{self, Charges, Demand};
 use crate::evidence::{Interval, clopper_pearson};
@@ -374,25 +374,29 @@ fn labelled(
     let all = suffix.buckets as f64;
     let is_few = all * groups.len() as f64 <= PLACED || suffix.labels == LabelRule::HashAware;
     let total: f64 = by_group.iter().sum();
-    let (mut positions, mut demand) = (Vec::new(), Vec::new());
+    let wanted = |ru: f64| {
+        if is_few {
+            return all;
+        }
+        (ru / total.max(f64::MIN_POSITIVE) * PLACED)
+            .ceil()
+            .clamp(1.0, all)
+    };
+    let placed = by_group.iter().map(|&ru| wanted(ru)).sum::<f64>() as usize;
+    let (mut positions, mut demand) = (Vec::with_capacity(placed), Vec::with_capacity(placed));
     for (group, &ru) in by_group.iter().enumerate() {
-        let wanted = if is_few {
-            all
+        let value = component(sampled.columns[0], groups, group);
+        let (separator, start, hash) = (&suffix.separator, suffix.start, sampled.hash);
+        let count = wanted(ru) as u64;
+        let before = positions.len();
+        if suffix.labels == LabelRule::Counted {
+            counted_positions(value, separator, count, start, hash, &mut positions);
         } else {
-            (ru / total.max(f64::MIN_POSITIVE) * PLACED)
-                .ceil()
-                .clamp(1.0, all)
-        };
-        let labels = labels(
-            component(sampled.columns[0], groups, group),
-            &suffix.separator,
-            wanted as u64,
-            suffix.start,
-            suffix.labels,
-            sampled.hash,
-        );
-        positions.extend(labels.iter().map(sampled.hash));
-        demand.resize(positions.len(), ru / labels.len().max(1) as f64);
+            let labels = labels(value, separator, count, start, suffix.labels, hash);
+            positions.extend(labels.iter().map(hash));
+        }
+        let labels = (positions.len() - before).max(1);
+        demand.resize(positions.len(), ru / labels as f64);
     }
     (positions, demand)
 }

@@ -1,6 +1,7 @@
 //! Layouts from the shares of a scenario.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use orrery_model::partition_key::KeyComponent;
 
@@ -438,6 +439,30 @@ pub fn labels(
             }
             found.into_iter().flatten().collect()
         }
+    }
+}
+
+/// Where the counted labels of a value lie: what [`labels`] and the hash say, without a text for each.
+pub(super) fn counted_positions(
+    value: &KeyComponent,
+    separator: &str,
+    count: u64,
+    start: u64,
+    hash: Hash<'_>,
+    positions: &mut Vec<u128>,
+) {
+    let stem = format!("{}{separator}", part_text(value));
+    let mut label = stem.clone();
+    for number in start..start.saturating_add(count) {
+        label.truncate(stem.len());
+        // Writing to a string does not fail.
+        let _ = write!(label, "{number}");
+        let component = KeyComponent::String(label);
+        positions.push(hash(&component));
+        let KeyComponent::String(again) = component else {
+            return;
+        };
+        label = again;
     }
 }
 

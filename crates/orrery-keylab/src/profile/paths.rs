@@ -26,8 +26,40 @@ impl PathId {
 #[derive(Debug)]
 struct Node {
     name: Box<[u8]>,
+    head: Head,
     parent: PathId,
     members: Members,
+}
+
+/// The first bytes of a name and of the quotation mark behind it, compared as one number: names
+/// are short, and a call to compare them takes longer than the rest.
+#[derive(Debug, Clone, Copy)]
+struct Head {
+    bytes: u64,
+    mask: u64,
+}
+
+/// Bytes that a head compares.
+const HEAD: usize = 8;
+
+impl Head {
+    fn of(name: &[u8]) -> Self {
+        let (mut bytes, mut mask) = ([0; HEAD], [0; HEAD]);
+        let quoted = name.iter().copied().chain([b'"']);
+        for ((byte, mask), of_name) in bytes.iter_mut().zip(&mut mask).zip(quoted) {
+            (*byte, *mask) = (of_name, 0xFF);
+        }
+        Self {
+            bytes: u64::from_le_bytes(bytes),
+            mask: u64::from_le_bytes(mask),
+        }
+    }
+
+    /// Whether a text begins like this; unknown of a text that is shorter.
+    fn begins(self, text: &[u8]) -> Option<bool> {
+        let first = text.first_chunk::<HEAD>()?;
+        Some(u64::from_le_bytes(*first) & self.mask == self.bytes)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -60,9 +92,14 @@ impl Paths {
     pub(crate) fn expected(&mut self, parent: PathId, text: &[u8]) -> Option<(PathId, usize)> {
         let members = self.members(parent);
         let id = *members.ids.get(members.expected)?;
-        let name = &self.nodes[id.index()].name;
-        let length = name.len();
-        if text.get(length) != Some(&b'"') || text[..length] != **name {
+        let node = &self.nodes[id.index()];
+        let length = node.name.len();
+        let is_it = match node.head.begins(text) {
+            Some(begins) if length < HEAD => begins,
+            Some(false) => false,
+            _ => text.get(length) == Some(&b'"') && text[..length] == *node.name,
+        };
+        if !is_it {
             return None;
         }
         let members = self.members_mut(parent);
@@ -92,6 +129,7 @@ impl Paths {
         let id = PathId::at(self.nodes.len());
         self.nodes.push(Node {
             name: name.into(),
+            head: Head::of(name),
             parent,
             members: Members::default(),
         });

@@ -10,10 +10,10 @@ use memchr::memchr;
 
 use super::blocks::MAX_LINE;
 
-/// Bytes of a piece: what a core's own cache holds.
-const PIECE: u64 = 512 << 10;
-/// Bytes that are read beyond a piece at once, for its last line.
-const FURTHER: usize = 16 << 10;
+/// Bytes of a piece: a core's own cache holds it beside what is counted.
+const PIECE: u64 = 128 << 10;
+/// Bytes that are read beyond a piece at first, for its last line; for a long one more and more.
+const FURTHER: usize = 2 << 10;
 /// Marks text that was written on some systems.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
@@ -134,7 +134,7 @@ impl PieceReader {
     fn finish_line(&mut self, line: usize) -> io::Result<Option<usize>> {
         loop {
             let had = self.text.len();
-            self.text.resize(had + FURTHER, 0);
+            self.text.resize(had + FURTHER.max((had - line) / 2), 0);
             let more = self.read(had)?;
             self.text.truncate(had + more);
             if more == 0 {
