@@ -203,7 +203,7 @@ impl Default for Limits {
             execution_ms: 5_000,
             whole_execution_ms: 60_000,
             query_memory: 64 * MIB as usize,
-            queries_memory: 96 * MIB as usize,
+            queries_memory: 72 * MIB as usize,
         }
     }
 }
