@@ -1,8 +1,8 @@
-//! `orrery diagnostics`: a trace as the diagnostic logs that the service would have written, in
-//! the shape of its export to a storage account: one JSON object a line, properties in camel case
-//! (request units: section 12).
+//! `orrery diagnostics`: a trace as the diagnostic logs that the service would have written, one
+//! JSON object a line (request units: section 12).
 
 mod category;
+mod form;
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
@@ -15,15 +15,18 @@ use serde_json::Value as Json;
 
 use crate::output;
 use category::{Category, Source};
+use form::Form;
 
 const EXAMPLES: &str = "\
 Examples:
   orrery serve --trace trace.ndjson
   orrery diagnostics trace.ndjson > logs.ndjson
   orrery diagnostics trace.ndjson --category PartitionKeyRUConsumption
+  orrery diagnostics trace.ndjson --form table --category PartitionKeyStatistics
 
 The lines come in the order of the trace. Query text is as in the trace, as with full-text query
-enabled; what the trace does not hold (client addresses, regions beyond the one) is left out.
+enabled; what the trace does not hold (client addresses) is left out. PartitionKeyStatistics are in the
+trace every five minutes and at the end of the server.
 
 Exit code: 0; 1 when the file is no trace; 2 wrong usage.";
 
@@ -40,6 +43,12 @@ pub struct DiagnosticsArgs {
     /// Name of the account in the logs.
     #[arg(long, default_value = "localhost", value_name = "NAME")]
     account: String,
+    /// Name of the region in the logs.
+    #[arg(long, default_value = "Local", value_name = "NAME")]
+    region: String,
+    /// Lines of the export to a storage account, or rows of the resource-specific tables.
+    #[arg(long, value_enum, default_value = "storage-account")]
+    form: Form,
 }
 
 /// Runs the command.
@@ -67,15 +76,13 @@ pub fn run(args: &DiagnosticsArgs) -> Result<ExitCode> {
             }
             continue;
         }
-        if parsed["op"].is_null() {
-            continue;
-        }
         let source = Source {
             account: &args.account,
+            region: &args.region,
             record: &parsed,
         };
         for category in &categories {
-            for entry in category.entries(&source) {
+            for entry in category.entries(&source, args.form) {
                 output::line(&entry.to_string())?;
             }
         }

@@ -229,6 +229,10 @@ async fn serve(
     let (stop, stopping) = watch::channel(false);
     let purging = tokio::spawn(purge(engine.clone(), stopping.clone()));
     let reshaping = tokio::spawn(reshape(engine.clone(), stopping.clone()));
+    let weighing = trace.clone().map(|trace| {
+        let (engine, stopping) = (engine.clone(), stopping.clone());
+        tokio::spawn(metering::weigh(trace, engine, stopping))
+    });
     let until = |mut stopping: watch::Receiver<bool>| async move {
         let _ = stopping.wait_for(|stop| *stop).await;
     };
@@ -261,6 +265,11 @@ async fn serve(
         .context("the splitting of partitions failed")?;
     if let Some(health) = health {
         health.await.context("the health port failed")?;
+    }
+    if let Some(weighing) = weighing {
+        weighing
+            .await
+            .context("the weighing of partitions failed")?;
     }
     if let Some(trace) = trace {
         trace.close();

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use orrery_engine::throughput::provision::Provision;
+use orrery_engine::{Container, Engine};
 use orrery_gateway::trace::{Record, Recorder};
 
 use hashing::KeyHasher;
@@ -123,15 +124,33 @@ impl Recorder for TraceFile {
         LINE.with_borrow_mut(|line| {
             line.clear();
             self.lines.request(record, line);
-            self.hand_over(record, line);
+            self.hand_over(record.container, line);
         });
     }
 }
 
 impl TraceFile {
-    /// Lines up a request, behind its container if that is not as it was shown last.
-    fn hand_over(&self, record: &Record<'_>, line: &[u8]) {
-        let container = record.container;
+    /// Writes how large the containers' partitions and their largest logical partitions are.
+    pub fn weigh(&self, engine: &Engine) {
+        for container in engine.containers() {
+            let ranges = match engine.partition_statistics(&container) {
+                Ok(ranges) => ranges,
+                // It may have been dropped meanwhile.
+                Err(error) => {
+                    let path = container.alt_path();
+                    log::warn!("the trace lacks the sizes of {path}: {error}");
+                    continue;
+                }
+            };
+            let mut line = Vec::new();
+            let now_us = engine.clock().now_us();
+            self.lines.sizes(&container, now_us, &ranges, &mut line);
+            self.hand_over(&container, &line);
+        }
+    }
+
+    /// Lines up a line, behind its container's if that is not as it was shown last.
+    fn hand_over(&self, container: &Container, line: &[u8]) {
         let numbers = (container.database(), container.number());
         let map_version = container.map_version();
         let provision = container.throughput().provision();

@@ -22,7 +22,7 @@ pub struct TrafficArgs {
     /// A query log: NDJSON with query, params, count, time, ru.
     #[arg(long, value_name = "FILE")]
     pub query_log: Vec<PathBuf>,
-    /// Azure diagnostic logs (CDBDataPlaneRequests and CDBQueryRuntimeStatistics): rows of the
+    /// Azure diagnostic logs (CDBDataPlaneRequests, CDBQueryRuntimeStatistics and others): rows of the
     /// tables, or lines of the export to a storage account.
     #[arg(long, num_args = 1.., value_name = "FILE")]
     pub diagnostics: Vec<PathBuf>,
@@ -126,6 +126,7 @@ impl TrafficArgs {
         }
         others += diagnostics.others();
         let mut notes = traffic.notes();
+        notes.extend(diagnostics.note());
         if others > 0 {
             notes.push(format!(
                 "{} of other containers are left out",

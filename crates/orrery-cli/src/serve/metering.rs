@@ -3,13 +3,15 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
-use orrery_engine::Metering;
+use orrery_engine::{Engine, Metering};
 use orrery_gateway::trace::Trace;
 use orrery_model::json;
 use orrery_model::limits::{Limits, Scale};
+use tokio::sync::watch;
 
 use crate::report::{bytes, count};
 use crate::trace::TraceFile;
@@ -131,6 +133,26 @@ impl MeteringArgs {
 /// The gateway's end of a trace.
 pub fn gateway_trace(file: Option<&Arc<TraceFile>>) -> Trace {
     Trace(file.map(|file| Arc::clone(file) as Arc<dyn orrery_gateway::trace::Recorder>))
+}
+
+/// How often the trace is told the sizes of partitions. One look walks over the keys of what was
+/// written since the last one.
+const WEIGH_PAUSE: Duration = Duration::from_secs(300);
+
+/// Tells the trace the sizes of partitions, now and then and at the end.
+pub async fn weigh(trace: Arc<TraceFile>, engine: Engine, mut stopping: watch::Receiver<bool>) {
+    loop {
+        let stop = stopping.wait_for(|stop| *stop);
+        let is_last = tokio::time::timeout(WEIGH_PAUSE, stop).await.is_ok();
+        let (scribe, worker) = (Arc::clone(&trace), engine.clone());
+        let weighed = tokio::task::spawn_blocking(move || scribe.weigh(&worker)).await;
+        if let Err(error) = &weighed {
+            log::error!("the weighing of partitions ended: {error}");
+        }
+        if is_last || weighed.is_err() {
+            return;
+        }
+    }
 }
 
 /// Reads `1/1000`, or a fraction.

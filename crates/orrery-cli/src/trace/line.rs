@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use orrery_engine::Container;
+use orrery_engine::statistics::sizes::RangeSizes;
 use orrery_gateway::trace::{Part, Query, Record};
 use orrery_model::charge::Charge;
 use orrery_model::json;
@@ -78,6 +79,39 @@ impl Lines {
                 "{comma}{{\"id\":\"{id}\",\"min\":\"{}\",\"max\":\"{}\"}}",
                 space.min, space.max
             );
+        }
+        line.extend_from_slice(b"]}\n");
+    }
+
+    /// The sizes of a container's physical partitions at a time, with the logical ones that stand
+    /// out.
+    pub fn sizes(
+        &self,
+        container: &Container,
+        now_us: u64,
+        ranges: &[RangeSizes],
+        line: &mut Vec<u8>,
+    ) {
+        line.extend_from_slice(b"{\"sizes\":");
+        json::write_string(container.alt_path(), line);
+        let _ = write!(line, ",\"t\":{now_us},\"ranges\":[");
+        for (place, range) in ranges.iter().enumerate() {
+            let comma = if place > 0 { "," } else { "" };
+            let _ = write!(
+                line,
+                "{comma}{{\"id\":\"{}\",\"items\":{},\"bytes\":{},\"keys\":[",
+                range.id,
+                range.counters.items,
+                range.counters.total_bytes()
+            );
+            for (place, named) in range.named.iter().enumerate() {
+                let comma = if place > 0 { "," } else { "" };
+                let (items, bytes) = (named.items, named.bytes);
+                let _ = write!(line, "{comma}{{\"items\":{items},\"bytes\":{bytes}");
+                self.key(&named.key, line);
+                line.push(b'}');
+            }
+            line.extend_from_slice(b"]}");
         }
         line.extend_from_slice(b"]}\n");
     }

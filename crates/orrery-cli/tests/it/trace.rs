@@ -181,3 +181,73 @@ fn a_trace_becomes_the_logs_of_the_service() {
     let other = folder.write("other.json", "{\"a\":1}\n");
     assert_eq!(run(&["diagnostics", &other]).code, 1);
 }
+
+#[test]
+fn large_keys_are_told_as_statistics() {
+    let folder = Folder::new();
+    let trace = folder.at("trace.ndjson");
+    // Of 400 items "giant" has a half; 150 keys have one item each, less than a hundredth.
+    let large = [("giant", 200), ("big", 30), ("medium", 12), ("small", 8)];
+    let large = large
+        .iter()
+        .flat_map(|&(key, count)| (0..count).map(move |_| key.to_owned()));
+    let keys = large.chain((0..150).map(|single| format!("s{single}")));
+    let lines = keys
+        .enumerate()
+        .map(|(number, key)| format!("{{\"id\":\"{number}\",\"k\":\"{key}\"}}\n"));
+    let items: String = lines.collect();
+    let items = folder.write("items.ndjson", &items);
+    let server = Server::start(&["--in-memory", "--trace", &trace]);
+    for (name, path) in [("shop/orders", "/k"), ("shop/even", "/id")] {
+        succeed(&[
+            "import",
+            &items,
+            "--into",
+            name,
+            "--partition-key",
+            path,
+            "--endpoint",
+            &server.url,
+        ]);
+    }
+    server.stop();
+    let rows = |arguments: &[&str]| -> Vec<Json> {
+        let category = ["--category", "PartitionKeyStatistics"];
+        let said = succeed(&[&["diagnostics", &trace], &category[..], arguments].concat());
+        let lines = said.out.lines();
+        lines
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let logs = rows(&[]);
+    let keys: Vec<&str> = logs
+        .iter()
+        .map(|line| line["properties"]["partitionKey"].as_str().unwrap())
+        .collect();
+    assert_eq!(keys, [r#"["giant"]"#, r#"["big"]"#, r#"["medium"]"#]);
+    assert!(
+        logs.iter()
+            .all(|line| line["properties"]["collectionName"] == "orders")
+    );
+    let tables = rows(&["--form", "table", "--region", "East US"]);
+    assert_eq!(tables.len(), 3);
+    assert_eq!(tables[0]["Type"], "CDBPartitionKeyStatistics");
+    assert_eq!(tables[0]["RegionName"], "East US");
+    let kb = |row: &Json| row["SizeKb"].as_u64().unwrap();
+    assert!(kb(&tables[0]) >= 20, "{tables:?}");
+    assert!(kb(&tables[0]) > kb(&tables[1]) && kb(&tables[1]) > kb(&tables[2]));
+    // The laboratory reads such rows beside the others.
+    let all = succeed(&["diagnostics", &trace, "--form", "table"]);
+    let rows = folder.write("rows.ndjson", &all.out);
+    let said = succeed(&[
+        "keylab",
+        "init",
+        "--data",
+        &items,
+        "--diagnostics",
+        &rows,
+        "--in",
+        "shop/orders",
+    ]);
+    assert!(said.out.contains("\"op\":\"batch\""), "{said:?}");
+}

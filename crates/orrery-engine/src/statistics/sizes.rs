@@ -5,13 +5,15 @@
 use std::sync::{Mutex, PoisonError};
 
 use orrery_model::epk::EffectivePartitionKey;
+use orrery_model::ids::{Lsn, PartitionKeyRangeId};
+use orrery_model::json;
 use orrery_model::partition_key::PartitionKey;
-use orrery_model::{ids::Lsn, json};
 use orrery_storage::Scan;
 
-use crate::container::ContainerState;
+use crate::container::{Container, ContainerState};
 use crate::engine::Engine;
 use crate::error::Error;
+use crate::layout::entries::Counters;
 use crate::layout::{family, keys};
 use crate::partition::{Partition, PartitionSnapshot};
 
@@ -23,6 +25,35 @@ pub const MOST_KEPT: usize = 16;
 const LIFE_FACTOR: u64 = 50;
 /// And at least this long while the partition is written to.
 const LEAST_LIFE_US: u64 = 2_000_000;
+
+/// Logical partitions that statistics name of one physical partition, and the share of its items
+/// that each has at least, as a divisor (request units: section 12).
+const MOST_NAMED: usize = 3;
+const LEAST_SHARE: u64 = 100;
+
+/// What statistics tell of one physical partition.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RangeSizes {
+    /// Its partition key range.
+    pub id: PartitionKeyRangeId,
+    /// Items and bytes.
+    pub counters: Counters,
+    /// How many logical partitions there are.
+    pub distinct: u64,
+    /// The few that stand out, largest first.
+    pub named: Vec<NamedKey>,
+}
+
+/// A logical partition that stands out by its size.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NamedKey {
+    /// Its key.
+    pub key: PartitionKey,
+    /// Bytes of items and index.
+    pub bytes: u64,
+    /// Items.
+    pub items: u64,
+}
 
 /// One logical partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +87,34 @@ pub struct KeySizesCache {
 }
 
 impl Engine {
+    /// The physical partitions of a container, each with the logical ones that stand out: at most
+    /// three, and only those with a hundredth of the items or more.
+    pub fn partition_statistics(&self, container: &Container) -> Result<Vec<RangeSizes>, Error> {
+        let state = container.state();
+        let map = container.ranges();
+        let ranges = map.partitions().iter();
+        ranges
+            .map(|partition| {
+                let counters = partition.statistics();
+                let sizes = self.key_sizes(&state, partition)?;
+                let least = counters.items.div_ceil(LEAST_SHARE);
+                let named = sizes.largest.into_iter().filter_map(|large| {
+                    (large.items >= least).then_some(NamedKey {
+                        key: large.key?,
+                        bytes: large.bytes,
+                        items: large.items,
+                    })
+                });
+                Ok(RangeSizes {
+                    id: partition.id(),
+                    counters,
+                    distinct: sizes.distinct,
+                    named: named.take(MOST_NAMED).collect(),
+                })
+            })
+            .collect()
+    }
+
     /// The sizes of a partition's logical partitions. Walks over its key entries if what is known
     /// is old.
     pub fn key_sizes(

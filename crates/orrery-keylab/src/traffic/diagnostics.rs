@@ -1,15 +1,20 @@
 //! Diagnostic logs of the service (request units: section 12): rows of the resource-specific tables
-//! (`CDBDataPlaneRequests`, `CDBQueryRuntimeStatistics`, `CDBPartitionKeyRUConsumption`), of the
-//! legacy table, and lines of the export to a storage account. Names are matched without regard to
+//! (`CDBDataPlaneRequests`, `CDBQueryRuntimeStatistics`, `CDBPartitionKeyRUConsumption`,
+//! `CDBPartitionKeyStatistics`), of the legacy table, and lines of the export to a storage account. Names are matched without regard to
 //! case and to the suffixes of the legacy table.
 //!
 //! Texts and keys come in rows of their own, in any order, so the files are read twice: first
 //! [`Diagnostics::learn`], then [`Diagnostics::count`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use orrery_model::limits::Limits;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value as Json};
+
+use crate::placement::GIGABYTE;
+use crate::report::text::{gigabytes, percent};
 
 use super::trace::deed;
 use super::{Deed, Event, Observed, Traffic};
@@ -26,6 +31,8 @@ pub struct Diagnostics {
     text_of: FxHashMap<String, Arc<str>>,
     key_of: FxHashMap<String, Vec<Option<String>>>,
     others: u64,
+    /// The largest logical partition of each container, in kilobytes.
+    largest: BTreeMap<String, (f64, String)>,
 }
 
 /// The category of a row.
@@ -34,6 +41,7 @@ enum Category {
     Request,
     QueryText,
     Key,
+    Size,
     Other,
 }
 
@@ -80,10 +88,14 @@ impl Row {
             Category::QueryText
         } else if named.contains("partitionkeyruconsumption") {
             Category::Key
+        } else if named.contains("partitionkeystatistics") {
+            Category::Size
         } else if !named.is_empty() && named != "azurediagnostics" {
             Category::Other
         } else if self.0.contains_key("querytext") {
             Category::QueryText
+        } else if self.0.contains_key("sizekb") {
+            Category::Size
         } else if self.0.contains_key("partitionkey") {
             Category::Key
         } else if self.0.contains_key("requestcharge") {
@@ -121,6 +133,10 @@ impl Diagnostics {
     pub fn learn(&mut self, line: &[u8]) -> Result<(), String> {
         let row = Row::parse(line)?;
         let category = row.category();
+        if category == Category::Size {
+            self.weigh(&row);
+            return Ok(());
+        }
         let Some(activity) = row.text("activityid").map(str::to_ascii_lowercase) else {
             return Ok(());
         };
@@ -147,9 +163,39 @@ impl Diagnostics {
                     self.key_of.insert(activity, key_values(key));
                 }
             }
-            Category::Request | Category::Other => {}
+            Category::Request | Category::Size | Category::Other => {}
         }
         Ok(())
+    }
+
+    fn weigh(&mut self, row: &Row) {
+        let container = row.container().unwrap_or_default();
+        let (Some(key), Some(kb)) = (row.text("partitionkey"), row.number("sizekb")) else {
+            return;
+        };
+        let known = self.largest.entry(container).or_default();
+        if kb > known.0 {
+            *known = (kb, key.to_owned());
+        }
+    }
+
+    /// The container's largest logical partition, if the logs tell it and it has a share worth a
+    /// word of what one may have.
+    pub fn note(&self) -> Option<String> {
+        let (kb, key) = match &self.wanted {
+            Some(wanted) => self.largest.get(wanted)?,
+            None => self
+                .largest
+                .values()
+                .max_by(|left, right| left.0.total_cmp(&right.0))?,
+        };
+        let bytes = kb * 1_024.0;
+        let most = Limits::default().logical_partition_bytes as f64;
+        (bytes >= most / 100.0).then(|| format!(
+            "the largest logical partition is {key} with {} GB, {} of what one key value may have",
+            gigabytes(bytes / GIGABYTE),
+            percent(bytes / most)
+        ))
     }
 
     /// Counts requests.
@@ -327,6 +373,34 @@ mod tests {
             r#"{"time":"2026-11-30T10:00:02Z","category":"ControlPlaneRequests","operationName":"x","properties":{}}"#,
         ];
         assert_eq!(patterns(&lines), expected());
+    }
+
+    #[test]
+    fn the_largest_key_of_the_container_is_told() {
+        let lines = [
+            r#"{"Type":"CDBPartitionKeyStatistics","DatabaseName":"d","CollectionName":"other","PartitionKey":"[\"z\"]","SizeKb":19000000}"#,
+            r#"{"Type":"CDBPartitionKeyStatistics","DatabaseName":"d","CollectionName":"c","PartitionKey":"[\"a\"]","SizeKb":14680064,"RegionName":"East US"}"#,
+            r#"{"category":"PartitionKeyStatistics","properties":{"databaseName":"d","collectionName":"c","partitionKey":"[\"b\"]","sizeKb":9000000}}"#,
+            r#"{"Category":"PartitionKeyStatistics","databaseName_s":"d","collectionName_s":"c","partitionKey_s":"[\"e\"]","sizeKb_d":"100"}"#,
+        ];
+        let note_of = |container: &str, lines: &[&str]| {
+            let mut diagnostics = Diagnostics::new(Some(container));
+            let mut traffic = Traffic::new();
+            for line in lines {
+                let line = line.as_bytes();
+                diagnostics.learn(line).expect("a row");
+                diagnostics.count(line, &mut traffic).expect("a row");
+            }
+            diagnostics.note()
+        };
+        assert_eq!(
+            note_of("d/c", &lines).as_deref(),
+            Some(
+                "the largest logical partition is [\"a\"] with 14 GB, 70.0 % of what one key value may have"
+            )
+        );
+        assert_eq!(note_of("d/c", &lines[3..]), None, "too little for a word");
+        assert_eq!(note_of("d/none", &lines), None);
     }
 
     #[test]
