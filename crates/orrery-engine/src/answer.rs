@@ -4,6 +4,7 @@ use orrery_model::charge::Charge;
 use orrery_model::ids::{Lsn, PartitionKeyRangeId};
 
 use crate::error::Error;
+use crate::partition::Partition;
 
 /// What travels with success and with failure: charge and session position
 /// (protocol: sections 3.2 and 3.4).
@@ -13,6 +14,8 @@ pub struct Meta {
     pub charge: Charge,
     /// The partition key range that served the operation; `None` for account resources.
     pub range: Option<PartitionKeyRangeId>,
+    /// Merges behind that range: the version of its session tokens rises with each.
+    pub merges: u16,
     /// Position of that range after the operation.
     pub lsn: Lsn,
     /// Position of the item's last write, where the operation has one item.
@@ -20,6 +23,17 @@ pub struct Meta {
 }
 
 impl Meta {
+    /// The meta of an operation that a partition served at a position.
+    pub(crate) fn at(partition: &Partition, lsn: Lsn, charge: Charge) -> Self {
+        Self {
+            charge,
+            range: Some(partition.id()),
+            merges: partition.record().merges,
+            lsn,
+            item_lsn: None,
+        }
+    }
+
     /// The meta of an operation that touched no partition.
     pub fn of_charge(charge: Charge) -> Self {
         Self {

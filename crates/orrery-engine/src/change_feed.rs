@@ -99,12 +99,7 @@ impl Engine {
             )
             .into());
         };
-        let meta = |lsn, charge| Meta {
-            charge,
-            range: Some(partition.id()),
-            lsn,
-            item_lsn: None,
-        };
+        let meta = |lsn, charge| Meta::at(partition, lsn, charge);
         let refuse = |error| Failure {
             error,
             meta: meta(partition.lsn(), Charge::ONE),

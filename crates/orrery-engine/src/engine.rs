@@ -281,6 +281,7 @@ impl Engine {
                 parents: Vec::new(),
                 since: 1,
                 blended: Lsn(0),
+                merges: 0,
                 floors: Vec::new(),
             });
         }

@@ -156,12 +156,7 @@ impl Engine {
             let partition = &partitions[at];
             let refuse = |error| Failure {
                 error,
-                meta: Meta {
-                    charge: Charge::ONE,
-                    range: Some(partition.id()),
-                    lsn: partition.lsn(),
-                    item_lsn: None,
-                },
+                meta: Meta::at(partition, partition.lsn(), Charge::ONE),
             };
             self.check_session(partition, &page.session)
                 .map_err(refuse)?;
@@ -386,18 +381,13 @@ impl Filling {
 
     fn answer(self, served: Option<(Arc<Partition>, Lsn)>) -> Answer<FeedPage> {
         let charge = Charge(self.charge.units().max(1.0)).rounded();
-        let (range, lsn) = match served {
-            Some((partition, lsn)) => (Some(partition.id()), lsn),
-            None => (None, Lsn(0)),
+        let meta = match served {
+            Some((partition, lsn)) => Meta::at(&partition, lsn, charge),
+            None => Meta::of_charge(charge),
         };
         Answer {
             value: self.page,
-            meta: Meta {
-                charge,
-                range,
-                lsn,
-                item_lsn: None,
-            },
+            meta,
         }
     }
 }

@@ -23,8 +23,19 @@ use crate::statistics::sizes::KeySizesCache;
 use crate::throughput::gate::Gate;
 use crate::write::ItemBody;
 
-/// Session tokens of an account with one region carry this version (protocol: section 3.4).
-pub const SESSION_VERSION: i64 = -1;
+/// Session tokens of an account with one region carry this version until ranges are merged
+/// (protocol: section 3.4).
+const FIRST_VERSION: i64 = -1;
+/// The versions of one term of an account of several regions: it has room for all merges, so that
+/// tokens of equal version always list the same regions.
+const TERM: i64 = 1 << 16;
+
+/// The version in the session tokens of a range with so many merges behind it. `term` is that of
+/// an account of several regions.
+pub(crate) fn session_version(term: Option<u32>, merges: u16) -> i64 {
+    let base = term.map_or(FIRST_VERSION, |term| i64::from(term) * TERM);
+    base + i64::from(merges)
+}
 
 /// A physical partition.
 #[derive(Debug)]
@@ -208,15 +219,16 @@ impl Partition {
     }
 
     /// Whether the partition at a position has everything that the session has seen. Tokens of
-    /// other ranges say nothing; a token of a parent counts (protocol: section 3.4). `term` is
-    /// that of an account of several regions.
+    /// other ranges say nothing; a token of a parent counts (protocol: section 3.4). One of a
+    /// parent that was merged has a lower version and is always good: the partition began with all
+    /// that its parents had. `term` is that of an account of several regions.
     pub(crate) fn check_session(
         &self,
         tokens: &[SessionToken],
         lsn: Lsn,
         term: Option<u32>,
     ) -> Result<(), Error> {
-        let version = term.map_or(SESSION_VERSION, i64::from);
+        let version = session_version(term, self.record.merges);
         let mine = |token: &&SessionToken| {
             token
                 .range

@@ -74,6 +74,8 @@ pub struct RangeRecord {
     /// Up to this position the log is that of several merged ones: times go up and down in it.
     /// 0 where there was no merge.
     pub blended: Lsn,
+    /// Merges behind it, of the ancestor that had most: session tokens carry the number.
+    pub merges: u16,
     /// How far merged parents' history had been cut.
     pub floors: Vec<HistoryFloor>,
 }
@@ -248,6 +250,7 @@ impl RangeRecord {
             ("parents", Value::Array(parents)),
             ("since", Value::from(self.since)),
             ("blended", Value::from(self.blended.0)),
+            ("merges", Value::from(u32::from(self.merges))),
             ("floors", Value::Array(floors)),
         ]))
         .into_owned()
@@ -281,6 +284,10 @@ impl RangeRecord {
                 .collect::<Option<_>>()?,
             since: number_of(value.member("since"))?,
             blended: Lsn(number_of(value.member("blended")).unwrap_or(0)),
+            merges: number_of(value.member("merges"))
+                .unwrap_or(0)
+                .try_into()
+                .ok()?,
             floors,
         })
     }

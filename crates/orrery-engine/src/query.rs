@@ -32,6 +32,7 @@ mod walk;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use orrery_model::charge::Charge;
 use orrery_model::epk::{EffectivePartitionKey, EpkRange};
 use orrery_model::partition_key::PartitionKey;
 use orrery_model::session::SessionToken;
@@ -254,7 +255,7 @@ impl Engine {
         // A plan touches no partition; the service charges it like a small read.
         Ok(Answer {
             value,
-            meta: Meta::of_charge(orrery_model::charge::Charge::ONE),
+            meta: Meta::of_charge(Charge::ONE),
         })
     }
 }
@@ -402,21 +403,14 @@ fn is_ahead(partition: &Partition, position: Option<&QueryPosition>) -> bool {
 }
 
 fn failure(error: Error, partition: &Partition) -> Failure {
-    let meta = Meta {
-        charge: orrery_model::charge::Charge::ONE,
-        range: Some(partition.id()),
-        lsn: partition.lsn(),
-        item_lsn: None,
-    };
+    let meta = Meta::at(partition, partition.lsn(), Charge::ONE);
     Failure { error, meta }
 }
 
 fn nothing_left(last: Option<&Arc<Partition>>) -> Answer<QueryPage> {
-    let meta = Meta {
-        charge: orrery_model::charge::Charge::ONE,
-        range: last.map(|partition| partition.id()),
-        lsn: last.map_or_else(Default::default, |partition| partition.lsn()),
-        item_lsn: None,
+    let meta = match last {
+        Some(partition) => Meta::at(partition, partition.lsn(), Charge::ONE),
+        None => Meta::of_charge(Charge::ONE),
     };
     Answer {
         value: QueryPage::default(),

@@ -77,12 +77,7 @@ impl Engine {
         is_live: impl Fn(&StoredItem) -> bool,
     ) -> Result<Answer<ReadOutcome>, Failure> {
         let cost = self.environment().read_cost;
-        let meta = |lsn, charge| Meta {
-            charge,
-            range: Some(partition.id()),
-            lsn,
-            item_lsn: None,
-        };
+        let meta = |lsn, charge| Meta::at(partition, lsn, charge);
         let nothing = charge::read_nothing(cost);
         let refuse = |error| Failure {
             error,

@@ -19,7 +19,7 @@ use orrery_storage::Writes;
 use crate::account::Account;
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::partition::{Partition, PartitionSnapshot};
+use crate::partition::{Partition, PartitionSnapshot, session_version};
 pub(crate) use history::History;
 
 /// Key of the record of the write region, in the account's part.
@@ -231,7 +231,7 @@ impl Engine {
     /// What a session token says behind the range and before the position, and behind the
     /// position: the version, and how far each read region is (protocol: section 3.4). `None` on
     /// an account of one region.
-    pub fn session_vector(&self, lsn: Lsn) -> Option<(u32, String)> {
+    pub fn session_vector(&self, merges: u16, lsn: Lsn) -> Option<(i64, String)> {
         let regions = self.all_regions();
         if !regions.are_several() {
             return None;
@@ -247,7 +247,8 @@ impl Engine {
                 format!("#{}=-1", region.0 + 1)
             }
         };
-        Some((lead.term, others.map(local).collect()))
+        let version = session_version(Some(lead.term), merges);
+        Some((version, others.map(local).collect()))
     }
 
     /// Sets how far a region is behind, and whether it stands still; what is not given stays.

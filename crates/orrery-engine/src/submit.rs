@@ -156,13 +156,9 @@ impl Engine {
                     .partition_of(&state.key_definition().effective(&key))
                     .ok()
             });
-        let meta = Meta {
-            charge: Charge::ONE,
-            range: partition.as_ref().map(|partition| partition.id()),
-            lsn: partition
-                .map(|partition| partition.lsn())
-                .unwrap_or_default(),
-            item_lsn: None,
+        let meta = match partition {
+            Some(partition) => Meta::at(&partition, partition.lsn(), Charge::ONE),
+            None => Meta::of_charge(Charge::ONE),
         };
         Failure { error, meta }
     }

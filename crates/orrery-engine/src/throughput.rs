@@ -129,12 +129,7 @@ impl Engine {
         let admitted = self.environment().admit(container, partition, claim, key);
         admitted.map_err(|throttle| Failure {
             error: Error::TooManyRequests(throttle),
-            meta: Meta {
-                charge: Charge::ZERO,
-                range: Some(partition.id()),
-                lsn: partition.lsn(),
-                item_lsn: None,
-            },
+            meta: Meta::at(partition, partition.lsn(), Charge::ZERO),
         })
     }
 

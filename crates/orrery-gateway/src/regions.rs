@@ -87,7 +87,7 @@ pub(crate) fn with_session(reply: Reply, engine: &Engine) -> Reply {
     let Some(range) = meta.range else {
         return reply;
     };
-    let Some((version, others)) = engine.session_vector(meta.lsn) else {
+    let Some((version, others)) = engine.session_vector(meta.merges, meta.lsn) else {
         return reply;
     };
     let readers = u64::try_from(engine.regions().len().saturating_sub(1)).unwrap_or(0);

@@ -171,13 +171,7 @@ impl<'d> Decider<'d> {
     }
 
     fn meta(&self, charge: Charge) -> Meta {
-        let range = Some(self.partition.id());
-        Meta {
-            charge: charge.rounded(),
-            range,
-            lsn: self.lsn,
-            item_lsn: None,
-        }
+        Meta::at(self.partition, self.lsn, charge.rounded())
     }
 
     fn answer(&self, value: WriteOutcome, charge: Charge) -> Answer<WriteOutcome> {

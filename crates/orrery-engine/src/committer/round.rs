@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use orrery_model::charge::Charge;
 use orrery_model::ids::{DocId, Lsn};
 use orrery_storage::{Begin, Head, PartId, StoreError, StoredBytes, Txn, Writes};
 use rustc_hash::FxHashMap;
@@ -156,11 +157,7 @@ impl Round<'_> {
     }
 
     fn abandon(&self, waiting: Vec<Queued>, error: &Error) -> Result<(), Abandoned> {
-        let meta = Meta {
-            range: Some(self.partition.id()),
-            lsn: self.partition.lsn(),
-            ..Meta::default()
-        };
+        let meta = Meta::at(self.partition, self.partition.lsn(), Charge::ZERO);
         for queued in waiting {
             (queued.done)(Err(Failure {
                 error: error.clone(),

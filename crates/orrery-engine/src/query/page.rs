@@ -261,12 +261,8 @@ impl PageRun<'_> {
             compile_us: basis.compile_us,
             index_us: basis.index_us,
         };
-        let meta = Meta {
-            charge: charge::query(&cost, self.engine.environment().read_cost).rounded(),
-            range: Some(self.partition.id()),
-            lsn: basis.lsn,
-            item_lsn: None,
-        };
+        let charge = charge::query(&cost, self.engine.environment().read_cost).rounded();
+        let meta = Meta::at(self.partition, basis.lsn, charge);
         Answer { value: page, meta }
     }
 

@@ -122,6 +122,7 @@ impl Running {
                 parents: ancestors.clone(),
                 since: record.version,
                 blended: end.blended,
+                merges: end.merges,
                 floors: floors.cloned().collect(),
             };
             record.next_range += 1;
@@ -142,6 +143,7 @@ struct End {
     /// What no child has of anybody's history.
     history_cut: Lsn,
     blended: Lsn,
+    merges: u16,
     floors: Vec<HistoryFloor>,
 }
 
@@ -167,6 +169,8 @@ impl End {
             floors.extend(own.filter(|floor| floor.lsn > Lsn(0)));
         }
         let inherited = parents.iter().map(|parent| parent.record().blended);
+        let merges = parents.iter().map(|parent| parent.record().merges);
+        let merges = merges.fold(0, Ord::max);
         Self {
             lsn,
             last_ts: statistics().map(|own| own.last_ts).fold(0, Ord::max),
@@ -176,6 +180,8 @@ impl End {
             } else {
                 inherited.fold(Lsn(0), Ord::max)
             },
+            // Protocol: section 3.4. A split keeps the version.
+            merges: merges.saturating_add(u16::from(is_merge)),
             floors,
         }
     }

@@ -57,7 +57,7 @@ fn version_of(text: &str) -> u32 {
 }
 
 fn token(engine: &Engine, lsn: Lsn) -> SessionToken {
-    let (term, others) = engine.session_vector(lsn).expect("several regions");
+    let (term, others) = engine.session_vector(0, lsn).expect("several regions");
     SessionToken::parse(&format!("0:{term}#{lsn}{others}")).expect("a token of ours")
 }
 
@@ -234,8 +234,11 @@ fn a_failover_turns_the_regions_around_and_is_kept() {
     fewer.names[1] = "North Europe".to_owned();
     world.open_regions(fewer);
     assert!(world.engine.regions()[0].writes);
-    let (term, _) = world.engine.session_vector(lsn).expect("several regions");
-    assert!(i64::from(term) > after.version);
+    let (term, _) = world
+        .engine
+        .session_vector(0, lsn)
+        .expect("several regions");
+    assert!(term > after.version);
 }
 
 #[test]
@@ -244,7 +247,7 @@ fn new_containers_and_one_region() {
     world.open_regions(RegionsConfig::default());
     write(&world, 1);
     assert!(world.engine.regions().is_empty());
-    assert_eq!(world.engine.session_vector(Lsn(1)), None);
+    assert_eq!(world.engine.session_vector(0, Lsn(1)), None);
     let only = RegionsConfig {
         names: vec!["East US".to_owned()],
         ..RegionsConfig::default()
@@ -253,5 +256,5 @@ fn new_containers_and_one_region() {
     write(&world, 2);
     let east = world.engine.in_region(EAST);
     assert_eq!(seen(&world, &east), 2);
-    assert_eq!(world.engine.session_vector(Lsn(1)), None);
+    assert_eq!(world.engine.session_vector(0, Lsn(1)), None);
 }

@@ -3,6 +3,7 @@
 mod crashes;
 mod joint;
 mod reading;
+mod sessions;
 mod triggers;
 mod writing;
 

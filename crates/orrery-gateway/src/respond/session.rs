@@ -25,7 +25,11 @@ impl Positions {
         // One text for all: the numbers of the token are values of their own as well.
         let text = ShortText::new().number(range);
         let range_end = text.len();
-        let text = text.text(":-1#");
+        // Accounts of one region begin at -1, and each merge raises it.
+        let text = match meta.merges.checked_sub(1) {
+            None => text.text(":-1#"),
+            Some(version) => text.text(":").number(version.into()).text("#"),
+        };
         let lsn_start = text.len();
         let text = text.number(meta.lsn.0);
         let token_end = text.len();

@@ -122,7 +122,7 @@ fn every_engine_error_has_status_sub_status_and_code() {
             charge: Charge(1.25),
             range: Some(PartitionKeyRangeId(0)),
             lsn: Lsn(7),
-            item_lsn: None,
+            ..Meta::default()
         };
         let (told_status, told_sub, body, headers) = told(Failure { error, meta }.into());
         assert_eq!(

@@ -146,6 +146,32 @@ fn clients_of_the_old_range_are_told_to_look_again() {
     assert_eq!(read.status, 200, "{}", read.text());
     let token = read.header("x-ms-session-token").expect("a token");
     assert!(!token.starts_with("0:"), "{token}");
+    assert_eq!(
+        token.split_once(":-1#").map(|(range, _)| range.len()),
+        Some(1)
+    );
+    // A merge raises the version; the tokens of all ancestors are good.
+    let of_child = token.to_owned();
+    let asked = admin(&mut account, "POST", r#"{"merge":{"ranges":["1","2"]}}"#);
+    assert_eq!(asked.status, 202, "{}", asked.text());
+    while account.engine.advance_reshapes(100).expect("advanced") > 0 {}
+    for session in [
+        of_child.clone(),
+        format!("{of_child},0:-1#1"),
+        "3:0#1".to_owned(),
+    ] {
+        let session = [("x-ms-session-token", session.as_str())];
+        let read = account.item("GET", "1", r#"["a"]"#, &session, "");
+        assert_eq!(read.status, 200, "{}", read.text());
+        let token = read.header("x-ms-session-token").expect("a token");
+        assert!(token.starts_with("3:0#"), "{token}");
+    }
+    let future = [("x-ms-session-token", "3:1#0")];
+    let read = account.item("GET", "1", r#"["a"]"#, &future, "");
+    assert_eq!(
+        (read.status, read.header("x-ms-substatus")),
+        (404, Some("1002"))
+    );
 }
 
 #[test]
