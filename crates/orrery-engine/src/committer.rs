@@ -32,6 +32,7 @@ use crate::layout::entries::{Counters, RebuildEntry};
 use crate::partition::Partition;
 use crate::read::hints::Hints;
 use crate::read::recent::RecentItems;
+use crate::regions::Regions;
 use crate::throughput::Metering;
 use crate::throughput::claim::Claim;
 use crate::write::WriteOutcome;
@@ -201,6 +202,8 @@ pub(crate) struct Environment {
     pub profile: Profile,
     pub read_cost: ReadCost,
     pub metering: Metering,
+    /// Where the account is read and written.
+    pub regions: Regions,
     /// Where point reads look for items first.
     pub hints: Hints,
     /// Items that point reads find without the store.

@@ -100,7 +100,6 @@ struct Inner {
     readers: Readers,
     memory: MemoryPool,
     tuning: QueryTuning,
-    regions: Regions,
     reshapes: Reshapes,
     throughput: AccountThroughput,
     containers: RwLock<FxHashMap<(u32, u32), Arc<Container>>>,
@@ -117,11 +116,13 @@ impl Engine {
     ) -> Result<Self, Error> {
         let account = Account::open(Arc::clone(&store), Arc::clone(&entropy))?;
         let catalog = CatalogState::load(&account)?;
+        let regions = Regions::open(&config.regions, &account)?;
         let mut containers = FxHashMap::default();
         let mut interrupted = Vec::new();
         for (key, value) in account.scan(&[MAP])? {
             let record = MapRecord::decode(&key, &value)?;
-            let container = Arc::new(container_of(&record, &config.limits)?);
+            let container = container_of(&record, &config.limits, regions.count())?;
+            let container = Arc::new(container);
             for partition in container.ranges().partitions() {
                 partition.load(&*store)?;
             }
@@ -140,9 +141,8 @@ impl Engine {
             tuning,
             split_delay_ms,
             metering,
-            regions,
+            regions: _,
         } = config;
-        let regions = Regions::open(&regions, &account)?;
         let environment = Environment {
             store,
             clock,
@@ -151,6 +151,7 @@ impl Engine {
             profile,
             read_cost,
             metering,
+            regions,
             hints: Hints::default(),
             recent: Arc::default(),
             throttles: AtomicBool::new(metering.throttle),
@@ -168,7 +169,6 @@ impl Engine {
                 readers: Readers::default(),
                 memory,
                 tuning,
-                regions,
                 reshapes: Reshapes::new(split_delay_ms),
                 throughput: AccountThroughput::default(),
                 containers,
@@ -303,7 +303,8 @@ impl Engine {
             &record.encode(),
         );
         self.account().commit(writes)?;
-        let container = Arc::new(container_of(&record, self.limits())?);
+        let regions = self.all_regions().count();
+        let container = Arc::new(container_of(&record, self.limits(), regions)?);
         let mut containers = self
             .inner
             .containers
@@ -385,7 +386,7 @@ impl Engine {
     }
 
     pub(crate) fn all_regions(&self) -> &Regions {
-        &self.inner.regions
+        &self.environment().regions
     }
 
     pub(crate) fn hints(&self) -> &Hints {
@@ -420,8 +421,8 @@ impl Engine {
     }
 }
 
-fn container_of(record: &MapRecord, limits: &Limits) -> Result<Container, Error> {
-    let partition = |range: &RangeRecord| Arc::new(Partition::new(range.clone()));
+fn container_of(record: &MapRecord, limits: &Limits, regions: usize) -> Result<Container, Error> {
+    let partition = |range: &RangeRecord| Arc::new(Partition::new(range.clone(), regions));
     let partitions = record.ranges.iter().map(partition).collect();
     Ok(Container::new(
         record.database,

@@ -17,10 +17,9 @@ use crate::layout::{family, keys, term};
 use crate::maintenance::PurgeCursor;
 use crate::partition_map::RangeRecord;
 use crate::query::MissingCache;
-use crate::regions::History;
-use crate::statistics::Activity;
+use crate::regions::{History, RegionId};
 use crate::statistics::sizes::KeySizesCache;
-use crate::throughput::gate::Gate;
+use crate::throughput::loads::{Load, Loads};
 use crate::write::ItemBody;
 
 /// Session tokens of an account with one region carry this version until ranges are merged
@@ -53,15 +52,14 @@ pub struct Partition {
     purge: Mutex<PurgeCursor>,
     missing: Mutex<MissingCache>,
     rebuild: Mutex<RebuildEntry>,
-    gate: Gate,
-    activity: Activity,
+    loads: Loads,
     key_sizes: KeySizesCache,
     history: History,
 }
 
 impl Partition {
-    /// A partition whose part exists.
-    pub(crate) fn new(record: RangeRecord) -> Self {
+    /// A partition whose part exists, on an account of so many regions.
+    pub(crate) fn new(record: RangeRecord, regions: usize) -> Self {
         Self {
             record,
             lsn: AtomicU64::new(0),
@@ -74,8 +72,7 @@ impl Partition {
             purge: Mutex::new(PurgeCursor::default()),
             missing: Mutex::new(MissingCache::default()),
             rebuild: Mutex::new(RebuildEntry::start_of(0)),
-            gate: Gate::default(),
-            activity: Activity::default(),
+            loads: Loads::new(regions),
             key_sizes: KeySizesCache::default(),
             history: History::default(),
         }
@@ -147,14 +144,9 @@ impl Partition {
         Lsn(self.lsn.load(Ordering::Acquire))
     }
 
-    /// Its meters.
-    pub(crate) fn gate(&self) -> &Gate {
-        &self.gate
-    }
-
-    /// What was asked of it.
-    pub fn activity(&self) -> &Activity {
-        &self.activity
+    /// What it serves in a region.
+    pub fn load_in(&self, region: RegionId) -> &Load {
+        self.loads.of(region)
     }
 
     pub(crate) fn key_sizes(&self) -> &KeySizesCache {

@@ -210,8 +210,7 @@ impl Engine {
             Ok((done, _)) => done.meta.charge,
             Err(failure) => failure.meta.charge,
         };
-        self.environment()
-            .settle(container, partition, options.claim, key, charge);
+        self.settle(container, partition, options.claim, key, charge);
         let (mut done, rest) = done?;
         if self.metering().statistics {
             let rows = u64::from(done.value.count);

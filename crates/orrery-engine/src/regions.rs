@@ -6,7 +6,8 @@
 //! anything; only the delay of a real one is left, and that is what applications notice.
 //!
 //! [`Engine::in_region`] is the handle with which a region's endpoint reads. Metadata is the same
-//! in all regions at once. Throughput is metered once, not region by region.
+//! in all regions at once. Each region has the whole throughput of a container: reads use that of
+//! the region that serves them, writes that of all regions.
 
 mod history;
 
@@ -136,6 +137,27 @@ impl Regions {
         self.all.len() > 1
     }
 
+    /// How many there are; an account of which none is named has one.
+    pub fn count(&self) -> usize {
+        self.all.len().max(1)
+    }
+
+    /// The one that takes the writes.
+    pub fn writer(&self) -> RegionId {
+        if self.are_several() {
+            self.lead().region
+        } else {
+            RegionId(0)
+        }
+    }
+
+    /// The others.
+    pub fn readers(&self) -> impl Iterator<Item = RegionId> {
+        let writer = self.writer();
+        let all = (0..self.count()).map(RegionId);
+        all.filter(move |&region| region != writer)
+    }
+
     fn find(&self, name: &str) -> Result<RegionId, Error> {
         let same = |region: &Region| same_region(&region.name, name);
         let place = self.all.iter().position(same);
@@ -221,6 +243,22 @@ impl Engine {
             }
         };
         regions.all.iter().enumerate().map(info).collect()
+    }
+
+    /// The region whose throughput this handle uses.
+    pub(crate) fn serving(&self) -> RegionId {
+        let regions = self.all_regions();
+        match self.region {
+            Some(region) => region,
+            None => regions.writer(),
+        }
+    }
+
+    /// The name of the region that this handle's reports are of; `None` where there is one alone.
+    pub fn reported_region(&self) -> Option<String> {
+        let regions = self.all_regions();
+        let region = regions.all.get(self.serving().0)?;
+        regions.are_several().then(|| region.name.clone())
     }
 
     /// Whether this is the handle of a region that takes no writes.

@@ -16,7 +16,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use heavy::{Heavy, HeavyKeys};
 use seconds::{SecondCount, Seconds, Totals};
 
-/// The activity of one physical partition. Made with the first operation, so that idle partitions
+/// The activity of one physical partition in one region. Made with the first operation, so that idle partitions
 /// cost nothing.
 #[derive(Debug, Default)]
 pub struct Activity {
@@ -44,6 +44,15 @@ impl Activity {
             && let Ok(mut heavy) = kept.heavy.try_lock()
         {
             heavy.note(second, key, hundredths);
+        }
+    }
+
+    /// Notes what an operation of another region cost here.
+    pub(crate) fn note_replication(&self, second: u64, hundredths: u64, key: &[u8]) {
+        let kept = self.kept();
+        kept.seconds.note_charge(second, hundredths);
+        if let Ok(mut heavy) = kept.heavy.try_lock() {
+            heavy.note_charge(second, key, hundredths);
         }
     }
 

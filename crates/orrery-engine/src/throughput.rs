@@ -6,11 +6,12 @@
 //! partition serves its budget and no more (docs/decisions/throttling.md). Everything on the way of
 //! a request is a handful of atomics; nothing waits.
 //!
-//! [`meter`] is the arithmetic of one budget, [`gate`] a partition's meters, [`provision`] a
-//! container's rate and the way from offers to it.
+//! [`meter`] is the arithmetic of one budget, [`gate`] a partition's meters in one region, [`loads`]
+//! those of all regions, [`provision`] a container's rate and the way from offers to it.
 
 pub mod claim;
 pub mod gate;
+pub mod loads;
 pub mod meter;
 pub mod provision;
 
@@ -24,6 +25,7 @@ use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::{Error, Throttle};
 use crate::partition::Partition;
+use crate::regions::RegionId;
 use claim::Claim;
 use meter::{Budget, Burst};
 
@@ -67,12 +69,13 @@ impl Environment {
         own.unwrap_or(self.throttles.load(Ordering::Relaxed))
     }
 
-    /// Lets a request in, or says when to come back. `key` is the effective partition key of a
-    /// request to one logical partition.
+    /// Lets a request in a region in, or says when to come back. `key` is the effective partition
+    /// key of a request to one logical partition.
     pub fn admit(
         &self,
         container: &Container,
         partition: &Partition,
+        region: RegionId,
         claim: Claim,
         key: Option<&[u8]>,
     ) -> Result<(), Throttle> {
@@ -82,18 +85,20 @@ impl Environment {
         let now_us = self.clock.now_us();
         let admitted = container
             .throughput()
-            .admit(partition, claim, now_us, self.burst());
+            .admit(partition, region, claim, now_us, self.burst());
         if admitted.is_err() && self.metering.statistics {
-            partition.activity().refuse(now_us / 1_000_000, key);
+            let activity = partition.load_in(region).activity();
+            activity.refuse(now_us / 1_000_000, key);
         }
         admitted
     }
 
-    /// Takes what an admitted request cost off the budget, and notes it.
+    /// Takes what an admitted request cost off the region's budget, and notes it.
     pub fn settle(
         &self,
         container: &Container,
         partition: &Partition,
+        region: RegionId,
         claim: Claim,
         key: Option<&[u8]>,
         charge: Charge,
@@ -104,10 +109,45 @@ impl Environment {
         if self.throttles(container) {
             container
                 .throughput()
-                .charge(partition, claim, now_us, amount, self.burst());
+                .charge(partition, region, claim, now_us, amount, self.burst());
         }
         if self.metering.statistics {
-            partition.activity().note(now_us / 1_000_000, amount, key);
+            let activity = partition.load_in(region).activity();
+            activity.note(now_us / 1_000_000, amount, key);
+        }
+    }
+
+    /// Takes what a write cost off the budgets of the regions that get it: replication uses their
+    /// own (request units: section 1). Nothing is refused for it.
+    pub fn settle_replication(
+        &self,
+        container: &Container,
+        partition: &Partition,
+        key: &[u8],
+        charge: Charge,
+    ) {
+        let amount = meter::hundredths(charge);
+        if amount == 0 || self.regions.count() < 2 {
+            return;
+        }
+        let now_us = self.clock.now_us();
+        let throttles = self.throttles(container);
+        for region in self.regions.readers() {
+            if throttles {
+                let claim = Claim::default();
+                container.throughput().charge(
+                    partition,
+                    region,
+                    claim,
+                    now_us,
+                    amount,
+                    self.burst(),
+                );
+            }
+            if self.metering.statistics {
+                let activity = partition.load_in(region).activity();
+                activity.note_replication(now_us / 1_000_000, amount, key);
+            }
         }
     }
 }
@@ -126,7 +166,8 @@ impl Engine {
         claim: Claim,
         key: Option<&[u8]>,
     ) -> Result<(), Failure> {
-        let admitted = self.environment().admit(container, partition, claim, key);
+        let environment = self.environment();
+        let admitted = environment.admit(container, partition, self.serving(), claim, key);
         admitted.map_err(|throttle| Failure {
             error: Error::TooManyRequests(throttle),
             meta: Meta::at(partition, partition.lsn(), Charge::ZERO),
@@ -146,9 +187,21 @@ impl Engine {
             Ok(answer) => answer.meta.charge,
             Err(failure) => failure.meta.charge,
         };
-        self.environment()
-            .settle(container, partition, claim, key, charge);
+        self.settle(container, partition, claim, key, charge);
         answer
+    }
+
+    /// Takes what an admitted request cost off the budget, and notes it.
+    pub(crate) fn settle(
+        &self,
+        container: &Container,
+        partition: &Partition,
+        claim: Claim,
+        key: Option<&[u8]>,
+        charge: Charge,
+    ) {
+        self.environment()
+            .settle(container, partition, self.serving(), claim, key, charge);
     }
 
     /// Lets a metadata request in: the account has a rate of its own for them.

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use orrery_engine::regions::RegionId;
 use orrery_engine::statistics::report::{ContainerReport, RangeReport, ReportDepth};
 use orrery_engine::{Engine, Error};
 
@@ -100,28 +101,48 @@ const OF_RANGE: [OfRange; 8] = [
     },
 ];
 
-/// All metrics of an account.
-pub fn text(engine: &Engine) -> Result<String, Error> {
-    let reports = engine.report(ReportDepth {
+/// A container as it is seen in a region, which is named where there are several.
+type Seen = (Option<String>, ContainerReport);
+
+/// Every container in every region.
+fn seen(engine: &Engine) -> Result<Vec<Seen>, Error> {
+    let depth = ReportDepth {
         seconds: SECONDS,
         most: 0,
-    })?;
+    };
+    let regions = engine.regions();
+    if regions.len() < 2 {
+        let reports = engine.report(depth)?;
+        return Ok(reports.into_iter().map(|report| (None, report)).collect());
+    }
+    let mut all = Vec::new();
+    for (place, region) in regions.iter().enumerate() {
+        let reports = engine.in_region(RegionId(place)).report(depth)?;
+        let named = |report| (Some(region.name.clone()), report);
+        all.extend(reports.into_iter().map(named));
+    }
+    Ok(all)
+}
+
+/// All metrics of an account.
+pub fn text(engine: &Engine) -> Result<String, Error> {
+    let reports = seen(engine)?;
     let mut text = String::new();
     for metric in &OF_CONTAINER {
         head(&mut text, metric.name, metric.help, metric.kind);
-        for report in &reports {
+        for (region, report) in &reports {
             if let Some(value) = (metric.value)(report) {
-                let labels = labels(report);
+                let labels = labels(report, region.as_deref());
                 let _ = writeln!(text, "{}{{{labels}}} {value}", metric.name);
             }
         }
     }
     for metric in &OF_RANGE {
         head(&mut text, metric.name, metric.help, metric.kind);
-        for report in &reports {
+        for (region, report) in &reports {
             for range in &report.ranges {
                 if let Some(value) = (metric.value)(range) {
-                    let labels = labels(report);
+                    let labels = labels(report, region.as_deref());
                     let id = range.id;
                     let name = metric.name;
                     let _ = writeln!(
@@ -139,10 +160,14 @@ fn head(text: &mut String, name: &str, help: &str, kind: &str) {
     let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
-fn labels(report: &ContainerReport) -> String {
+fn labels(report: &ContainerReport, region: Option<&str>) -> String {
     let (database, container) = names(report.container.alt_path());
     let (database, container) = (escaped(database), escaped(container));
-    format!("database=\"{database}\",container=\"{container}\"")
+    let mut labels = format!("database=\"{database}\",container=\"{container}\"");
+    if let Some(region) = region {
+        let _ = write!(labels, ",region=\"{}\"", escaped(region));
+    }
+    labels
 }
 
 /// The names in `dbs/a/colls/b`.

@@ -6,7 +6,8 @@ import time
 import uuid
 
 import pytest
-from azure.cosmos import CosmosClient, PartitionKey
+from azure.cosmos import CosmosClient, PartitionKey, documents
+from azure.cosmos._retry_options import RetryOptions
 from azure.cosmos.exceptions import CosmosHttpResponseError, CosmosResourceNotFoundError
 
 from conftest import KEY
@@ -161,3 +162,26 @@ def test_a_read_region_refuses_writes():
         with pytest.raises(CosmosHttpResponseError) as refused:
             same(stubborn, container).create_item(item(1))
         assert (refused.value.status_code, refused.value.sub_status) == (403, 3)
+
+
+def test_each_region_refuses_by_its_own_budget():
+    with Account("--throttle", "on", "--replication-lag", "0s") as account:
+        container = new_container(account.client("East US"))
+        # 9.95 RU to read: 40 reads a second are the budget of 400 RU/s.
+        container.create_item({**item(1), "text": "x" * 100_000})
+
+        def reader(region):
+            policy = documents.ConnectionPolicy()
+            policy.RetryOptions = RetryOptions(max_retry_attempt_count=0)
+            policy.DisableSSLVerification = True
+            return same(account.client(region, connection_policy=policy), container)
+
+        west, east = reader("West US"), reader("East US")
+        versions(west, 20, 1)
+        until = time.time() + 30
+        with pytest.raises(CosmosHttpResponseError) as refused:
+            while time.time() < until:
+                west.read_item("1", "c")
+        assert (refused.value.status_code, refused.value.sub_status) == (429, 3200)
+        for _ in range(10):
+            assert east.read_item("1", "c")["version"] == 1

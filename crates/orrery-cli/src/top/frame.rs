@@ -47,9 +47,11 @@ impl View {
             .flat_map(|container| list(container, "ranges"))
             .map(|range| last_second(range, now))
             .fold((0.0, 0), |sum, last| (sum.0 + last.0, sum.1 + last.1));
+        let region = answer["region"].as_str();
+        let region = region.map_or_else(String::new, |name| format!("{name}  "));
         let _ = writeln!(
             text,
-            "OrreryDB  {} containers  {} RU/s  {} x 429/s  throttling {}",
+            "OrreryDB  {region}{} containers  {} RU/s  {} x 429/s  throttling {}",
             containers.len(),
             units(charge),
             count(refused),

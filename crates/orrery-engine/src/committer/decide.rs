@@ -14,7 +14,7 @@ use crate::layout::{family, keys};
 use crate::partition::Partition;
 use crate::write::apply::{Applied, Refused, Transaction};
 use crate::write::overlay::Overlay;
-use crate::write::prepare::Operation;
+use crate::write::prepare::{Action, Operation};
 use crate::write::{BatchOutcome, ItemOutcome, OperationResult, WriteOutcome};
 
 /// Items that a delete by partition key, or entries that a cut of history, removes in one round.
@@ -111,19 +111,25 @@ impl<'d> Decider<'d> {
         match work {
             Work::Single(operation) => {
                 let done = self.single(container, &state, &operation);
-                let charge = match &done {
-                    Ok(Progress::Finished(answer)) => answer.meta.charge,
-                    Ok(Progress::GoesOn(_)) => Charge::ZERO,
-                    Err(failure) => failure.meta.charge,
-                };
-                self.settle(container, &operation, charge);
+                match &done {
+                    Ok(Progress::Finished(answer)) => {
+                        let charge = answer.meta.charge;
+                        self.settle(container, &operation, charge);
+                        self.settle_replication(container, &operation, charge);
+                    }
+                    Ok(Progress::GoesOn(_)) => {}
+                    Err(failure) => self.settle(container, &operation, failure.meta.charge),
+                }
                 done
             }
             Work::Atomic(operations) => {
-                let first = operations.iter().flatten().next().cloned();
-                let done = self.atomic(container, &state, operations);
+                let results = self.atomic(container, &state, &operations);
+                let written = written(&operations, &results);
+                let done = self.batch(results);
+                let first = operations.iter().flatten().next();
                 if let (Some(first), Progress::Finished(answer)) = (first, &done) {
-                    self.settle(container, &first, answer.meta.charge);
+                    self.settle(container, first, answer.meta.charge);
+                    self.settle_replication(container, first, written.rounded());
                 }
                 Ok(done)
             }
@@ -193,10 +199,18 @@ impl<'d> Decider<'d> {
         self.environment.settle(
             container,
             self.partition,
+            self.environment.regions.writer(),
             operation.claim,
             Some(operation.epk.as_bytes()),
             charge,
         );
+    }
+
+    /// Takes what an operation wrote off the budgets of the other regions.
+    fn settle_replication(&self, container: &Container, operation: &Operation, charge: Charge) {
+        let key = operation.epk.as_bytes();
+        self.environment
+            .settle_replication(container, self.partition, key, charge);
     }
 
     /// One operation of a bulk, which shares the budget with its siblings: the first ones may use
@@ -209,8 +223,9 @@ impl<'d> Decider<'d> {
         room: &mut Room,
     ) -> Result<Applied, Refused> {
         let key = Some(operation.epk.as_bytes());
+        let region = self.environment.regions.writer();
         self.environment
-            .admit(container, self.partition, operation.claim, key)
+            .admit(container, self.partition, region, operation.claim, key)
             .map_err(|throttle| Refused {
                 error: Error::TooManyRequests(throttle),
                 charge: Charge::ZERO,
@@ -221,6 +236,9 @@ impl<'d> Decider<'d> {
             Err(refused) => refused.charge,
         };
         self.settle(container, operation, charge.rounded());
+        if applied.is_ok() && is_write(operation) {
+            self.settle_replication(container, operation, charge.rounded());
+        }
         applied
     }
 
@@ -269,8 +287,8 @@ impl<'d> Decider<'d> {
         &mut self,
         container: &Container,
         state: &ContainerState,
-        operations: Vec<Result<Operation, Error>>,
-    ) -> Progress<Answer<WriteOutcome>> {
+        operations: &[Result<Operation, Error>],
+    ) -> Vec<OperationResult> {
         let mark = self.overlay.mark();
         let count = operations.len();
         let mut results = Vec::with_capacity(count);
@@ -280,10 +298,10 @@ impl<'d> Decider<'d> {
         for operation in operations {
             let applied = match operation {
                 Ok(operation) => transaction
-                    .apply(&mut self.overlay, &operation)
-                    .and_then(|applied| room.take(&operation, applied))
+                    .apply(&mut self.overlay, operation)
+                    .and_then(|applied| room.take(operation, applied))
                     .map_err(|refused| (refused.error, refused.charge)),
-                Err(error) => Err((error, Charge::ZERO)),
+                Err(error) => Err((error.clone(), Charge::ZERO)),
             };
             match applied {
                 Ok(applied) => results.push(done(applied)),
@@ -304,7 +322,7 @@ impl<'d> Decider<'d> {
         } else if self.overlay.has_changed_since(mark) {
             self.lsn = Lsn(self.lsn.0 + 1);
         }
-        self.batch(results)
+        results
     }
 
     /// Every operation for itself.
@@ -492,6 +510,20 @@ fn done(applied: Applied) -> OperationResult {
         outcome: Ok(applied.outcome),
         charge: applied.charge.rounded(),
     }
+}
+
+fn is_write(operation: &Operation) -> bool {
+    !matches!(operation.action, Action::Read(_))
+}
+
+/// What the writes of a batch cost that was carried out; nothing if it was not.
+fn written(operations: &[Result<Operation, Error>], results: &[OperationResult]) -> Charge {
+    if results.iter().any(|result| result.outcome.is_err()) {
+        return Charge::ZERO;
+    }
+    let both = operations.iter().zip(results);
+    let writes = both.filter(|(operation, _)| operation.as_ref().is_ok_and(is_write));
+    writes.map(|(_, result)| result.charge).sum()
 }
 
 fn dependent() -> OperationResult {

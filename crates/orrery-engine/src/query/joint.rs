@@ -82,13 +82,8 @@ impl JointQuery<'_> {
         let share = Charge(charge.units() / partitions.len() as f64);
         let rows = made.as_ref().map_or(0, |(done, _)| done.value.count);
         for (at, partition) in partitions.iter().enumerate() {
-            self.engine.environment().settle(
-                self.container,
-                partition,
-                self.options.claim,
-                key,
-                share,
-            );
+            self.engine
+                .settle(self.container, partition, self.options.claim, key, share);
             if self.engine.metering().statistics {
                 let rows = if at == 0 { u64::from(rows) } else { 0 };
                 let shapes = self.container.query_shapes();

@@ -45,7 +45,7 @@ impl Running {
         for child in &mut self.children {
             child.settle()?;
         }
-        let children = self.replace(&mut record, &parents, &end)?;
+        let children = self.replace(engine, &mut record, &parents, &end)?;
         record.asked.retain(|asked| asked != self.reshape.kind());
         let mut writes = Writes::new();
         writes.put(
@@ -83,6 +83,7 @@ impl Running {
     /// Puts the children in the parents' place in the record; answers them.
     fn replace(
         &self,
+        engine: &Engine,
         record: &mut MapRecord,
         parents: &[Arc<Partition>],
         end: &End,
@@ -109,6 +110,7 @@ impl Running {
             .collect();
         ancestors.sort_unstable();
         ancestors.dedup();
+        let regions = engine.all_regions().count();
         let mut children = Vec::with_capacity(self.children.len());
         for child in &self.children {
             let floors = end
@@ -126,7 +128,7 @@ impl Running {
                 floors: floors.cloned().collect(),
             };
             record.next_range += 1;
-            let partition = Partition::new(own.clone());
+            let partition = Partition::new(own.clone(), regions);
             partition.publish(end.lsn, child.counters);
             children.push(Arc::new(partition));
             record.ranges.push(own);

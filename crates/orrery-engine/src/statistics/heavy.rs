@@ -57,11 +57,17 @@ pub struct HeavyKeys {
 impl HeavyKeys {
     /// Notes an operation on a key.
     pub fn note(&mut self, second: u64, key: &[u8], hundredths: u64) {
+        let at = self.note_charge(second, key, hundredths);
+        self.entries[at].requests += 1;
+    }
+
+    /// Notes what an operation cost that is counted elsewhere. Answers where the key's entry is.
+    pub fn note_charge(&mut self, second: u64, key: &[u8], hundredths: u64) -> usize {
         self.age(second);
         self.total += hundredths;
         let at = self.place(key);
         self.weights[at] += hundredths;
-        self.entries[at].requests += 1;
+        at
     }
 
     /// Notes a refused operation on a key.

@@ -103,7 +103,7 @@ impl ContainerReport {
 }
 
 impl Engine {
-    /// What is known of every container, in the order of their names.
+    /// What is known of every container in this handle's region, in the order of their names.
     pub fn report(&self, depth: ReportDepth) -> Result<Vec<ContainerReport>, Error> {
         let mut containers = self.containers();
         containers.sort_by(|a, b| a.alt_path().cmp(b.alt_path()));
@@ -147,7 +147,9 @@ impl Engine {
         let now_us = self.clock().now_us();
         let second = now_us / 1_000_000;
         let state = container.state();
-        let heaviest = partition.activity().heaviest(second, depth.most);
+        let region = self.serving();
+        let activity = partition.load_in(region).activity();
+        let heaviest = activity.heaviest(second, depth.most);
         let named = |weight: Heavy| {
             let epk = EffectivePartitionKey::from_bytes(weight.key.clone());
             let key = self.key_of(&state, partition, &epk)?;
@@ -159,10 +161,10 @@ impl Engine {
             budget: container.throughput().partition_budget(),
             savings: container
                 .throughput()
-                .savings(partition, now_us, self.burst()),
+                .savings(partition, region, now_us, self.burst()),
             counters: partition.statistics(),
-            totals: partition.activity().totals(),
-            recent: partition.activity().recent(second, depth.seconds),
+            totals: activity.totals(),
+            recent: activity.recent(second, depth.seconds),
             heaviest: heaviest
                 .into_iter()
                 .map(named)

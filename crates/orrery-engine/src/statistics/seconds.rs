@@ -98,8 +98,13 @@ impl Default for Seconds {
 impl Seconds {
     /// Notes a served operation.
     pub fn note(&self, second: u64, hundredths: u64) {
-        self.reach(second);
+        self.note_charge(second, hundredths);
         self.totals.requests.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes what an operation cost that another region served.
+    pub fn note_charge(&self, second: u64, hundredths: u64) {
+        self.reach(second);
         self.totals
             .hundredths
             .fetch_add(hundredths, Ordering::Relaxed);

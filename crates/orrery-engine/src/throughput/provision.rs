@@ -15,6 +15,7 @@ use crate::container::Container;
 use crate::engine::Engine;
 use crate::error::{Error, Throttle};
 use crate::partition::Partition;
+use crate::regions::RegionId;
 
 /// How a container's rate was provisioned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -165,11 +166,11 @@ impl ContainerThroughput {
         Some(Budget::of_hundredths(self.partition_budget()?, burst))
     }
 
-    /// What meters a partition: its own gate, or one of its database's.
-    fn gate<'g>(&'g self, partition: &'g Partition) -> &'g Gate {
+    /// What meters a partition in a region: its own gate, or one of its database's.
+    fn gate<'g>(&'g self, partition: &'g Partition, region: RegionId) -> &'g Gate {
         match self.shared.get() {
-            Some(shared) => shared.gate(partition),
-            None => partition.gate(),
+            Some(shared) => shared.gate(partition, region),
+            None => partition.load_in(region).gate(),
         }
     }
 
@@ -181,6 +182,7 @@ impl ContainerThroughput {
     pub(crate) fn admit(
         &self,
         partition: &Partition,
+        region: RegionId,
         claim: Claim,
         now_us: u64,
         burst: Option<Burst>,
@@ -192,12 +194,13 @@ impl ContainerThroughput {
             budget: &budget,
             bucket_percent: self.bucket_percent(claim),
         };
-        self.gate(partition).admit(claim, measure, now_us)
+        self.gate(partition, region).admit(claim, measure, now_us)
     }
 
     pub(crate) fn charge(
         &self,
         partition: &Partition,
+        region: RegionId,
         claim: Claim,
         now_us: u64,
         amount: u64,
@@ -210,13 +213,21 @@ impl ContainerThroughput {
             budget: &budget,
             bucket_percent: self.bucket_percent(claim),
         };
-        self.gate(partition).charge(claim, measure, now_us, amount);
+        self.gate(partition, region)
+            .charge(claim, measure, now_us, amount);
     }
 
-    /// Hundredths saved for bursts by a partition.
-    pub fn savings(&self, partition: &Partition, now_us: u64, burst: Option<Burst>) -> u64 {
-        self.budget(burst)
-            .map_or(0, |budget| self.gate(partition).savings(now_us, &budget))
+    /// Hundredths saved for bursts by a partition in a region.
+    pub fn savings(
+        &self,
+        partition: &Partition,
+        region: RegionId,
+        now_us: u64,
+        burst: Option<Burst>,
+    ) -> u64 {
+        self.budget(burst).map_or(0, |budget| {
+            self.gate(partition, region).savings(now_us, &budget)
+        })
     }
 }
 
@@ -231,14 +242,16 @@ const MOST_SHARED: usize = 100;
 /// side by side, so what one uses the others miss.
 #[derive(Debug)]
 pub struct SharedGates {
+    /// Region by region.
     gates: Box<[Gate]>,
     count: AtomicU32,
 }
 
 impl SharedGates {
-    fn new() -> Self {
+    fn new(regions: usize) -> Self {
+        let gates = MOST_SHARED * regions.max(1);
         Self {
-            gates: (0..MOST_SHARED).map(|_| Gate::default()).collect(),
+            gates: (0..gates).map(|_| Gate::default()).collect(),
             count: AtomicU32::new(1),
         }
     }
@@ -253,9 +266,9 @@ impl SharedGates {
             .store(partitions.clamp(1, most), Ordering::Relaxed);
     }
 
-    fn gate(&self, partition: &Partition) -> &Gate {
+    fn gate(&self, partition: &Partition, region: RegionId) -> &Gate {
         let place = partition.part().0 % u64::from(self.count());
-        &self.gates[place as usize]
+        &self.gates[region.0 * MOST_SHARED + place as usize]
     }
 }
 
@@ -276,11 +289,11 @@ const CHANGES_SECONDS: u64 = 300;
 
 impl AccountThroughput {
     /// The partitions of a database, made when they are first asked for.
-    fn shared(&self, database: u32) -> Arc<SharedGates> {
+    fn shared(&self, database: u32, regions: usize) -> Arc<SharedGates> {
         let mut all = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         let gates = all
             .entry(database)
-            .or_insert_with(|| Arc::new(SharedGates::new()));
+            .or_insert_with(|| Arc::new(SharedGates::new(regions)));
         Arc::clone(gates)
     }
 
@@ -348,7 +361,10 @@ impl Engine {
     }
 
     fn share(&self, container: &Container, throughput: Throughput) {
-        let gates = self.account_throughput().shared(container.database());
+        let regions = self.all_regions().count();
+        let gates = self
+            .account_throughput()
+            .shared(container.database(), regions);
         gates.set_count(throughput.initial_partitions(true, self.limits()));
         let own = container.throughput();
         let _ = own.shared.set(gates);

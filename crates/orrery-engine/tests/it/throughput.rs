@@ -4,4 +4,5 @@ mod account;
 mod limits;
 mod offers;
 mod refusals;
+mod regions;
 mod statistics;

@@ -38,16 +38,20 @@ pub(super) fn depth(query: Option<&str>) -> Result<ReportDepth, GatewayError> {
     Ok(depth)
 }
 
-/// All containers.
+/// All containers, in the region whose endpoint was asked.
 pub(super) fn show(engine: &Engine, depth: ReportDepth) -> Result<Value<'static>, Error> {
     let reports = engine.report(depth)?;
     let containers = reports.iter().map(container_json).collect();
-    Ok(Value::Object(Object::from_iter([
+    let mut shown = Object::from_iter([
         ("now", Value::from(engine.clock().now_seconds())),
         ("seconds", Value::from(depth.seconds)),
         ("throttle", Value::Bool(engine.throttles_by_default())),
-        ("containers", Value::Array(containers)),
-    ])))
+    ]);
+    if let Some(region) = engine.reported_region() {
+        shown.insert("region", region);
+    }
+    shown.insert("containers", Value::Array(containers));
+    Ok(Value::Object(shown))
 }
 
 /// Switches refusals: `{"throttle": true}` for the account, with `"container"` for one container,

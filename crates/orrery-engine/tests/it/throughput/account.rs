@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use orrery_engine::error::Throttle;
 use orrery_engine::read::ReadOptions;
+use orrery_engine::regions::{RegionId, RegionsConfig};
 use orrery_engine::throughput::claim::Claim;
 use orrery_engine::write::{ItemRef, WriteKind, WriteRequest};
 use orrery_engine::{
@@ -65,12 +66,38 @@ impl Account {
     }
 
     pub fn with(limits: Limits, metering: Metering) -> Self {
-        let clock = clock();
-        let config = EngineConfig {
+        Self::configured(EngineConfig {
             limits,
             metering,
-            commit: CommitMode::Inline,
             ..EngineConfig::default()
+        })
+    }
+
+    /// An account of several regions that throttles.
+    pub fn in_regions(regions: RegionsConfig) -> Self {
+        Self::configured(EngineConfig {
+            metering: Metering {
+                throttle: true,
+                ..Metering::default()
+            },
+            regions,
+            ..EngineConfig::default()
+        })
+    }
+
+    /// The account at the endpoint of a region.
+    pub fn view(&self, region: RegionId) -> Self {
+        Self {
+            clock: Arc::clone(&self.clock),
+            engine: self.engine.in_region(region),
+        }
+    }
+
+    fn configured(config: EngineConfig) -> Self {
+        let clock = clock();
+        let config = EngineConfig {
+            commit: CommitMode::Inline,
+            ..config
         };
         let engine = Engine::open(
             Arc::new(MemoryStore::new()),
