@@ -25,7 +25,7 @@ impl Account {
     }
 
     /// Replaces the only offer by one with this content.
-    fn replace_offer(&self, content: &str) -> Result<(), Error> {
+    pub fn replace_offer(&self, content: &str) -> Result<(), Error> {
         let offer = self.offer();
         let rid = offer.member("_rid").as_str().expect("a rid").to_owned();
         let mut offer = offer;
