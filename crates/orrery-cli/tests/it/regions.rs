@@ -72,6 +72,14 @@ fn regions_are_served_changed_and_kept() {
     succeed(&[&["regions", "pause", "West US"], &here[..]].concat());
     assert_eq!(import(&server.url).code, 0);
     assert_eq!((count(&server.url), count(&west)), ("1".into(), "0".into()));
+    // Each tells its own use: here what was served, there what replication took.
+    for (endpoint, name) in [(&server.url, "East US"), (&west, "West US")] {
+        let top = succeed(&["top", "--once", "--endpoint", endpoint]);
+        assert!(
+            top.out.contains(&format!("OrreryDB  {name}  1 containers")),
+            "{top:?}"
+        );
+    }
     succeed(&[&["regions", "lag", "west us", "10ms"], &here[..]].concat());
     let paused = run(&[&["regions", "failover", "West US"], &here[..]].concat());
     assert_eq!(paused.code, 1);

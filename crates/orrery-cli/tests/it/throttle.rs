@@ -134,3 +134,23 @@ fn metrics_stand_beside_the_health_probes() {
         .find_map(|line| line.strip_prefix(&format!("orrery_requests_total{labels} ")));
     assert!(served.unwrap().parse::<u64>().unwrap() >= 400);
 }
+
+#[test]
+fn metrics_of_several_regions_are_told_apart() {
+    let server = Server::start(&["--in-memory", "--no-auth", "--regions", "East US,West US"]);
+    load(&server, &[]);
+    let metrics = get(server.authority(), "/_orrery/metrics");
+    let value = |name: &str, region: &str| {
+        let line = format!(
+            r#"{name}{{database="load",container="items",region="{region}",partition_key_range="0"}} "#
+        );
+        let mut lines = metrics.lines();
+        let found = lines.find_map(|text| text.strip_prefix(&line));
+        found.unwrap().parse::<f64>().unwrap()
+    };
+    // Nobody reads in West US; what was written came there too.
+    assert!(value("orrery_requests_total", "East US") >= 400.0);
+    assert!(value("orrery_requests_total", "West US").abs() < f64::EPSILON);
+    let [east, west] = ["East US", "West US"].map(|name| value("orrery_request_units_total", name));
+    assert!(0.0 < west && west < east, "{west} of {east}");
+}
