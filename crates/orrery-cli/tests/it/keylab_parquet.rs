@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use parquet::basic::Compression;
+use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
@@ -102,7 +102,7 @@ fn columns_become_members() {
     let packings = [
         Compression::UNCOMPRESSED,
         Compression::SNAPPY,
-        Compression::ZSTD(Default::default()),
+        Compression::ZSTD(ZstdLevel::default()),
     ];
     for compression in packings {
         put(&folder, "orders.parquet", &orders(compression));

@@ -12,7 +12,7 @@ use super::cut::{self, Cut, Measured, Measurement};
 use super::operation::{Reshape, ReshapeKind, Stage};
 use super::rows::RowCopy;
 use crate::account::ACCOUNT_PART;
-use crate::committer::GENERATION;
+use crate::committer::{GENERATION, Journal};
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::layout::entries::HistoryEntry;
@@ -273,7 +273,7 @@ impl Running {
             return Ok(Step::Worked(worked));
         }
         let journals = self.sources.iter().map(|source| &source.partition.journal);
-        let noted: usize = journals.map(|journal| journal.len()).sum();
+        let noted: usize = journals.map(Journal::len).sum();
         let left = FEW_LEFT << (passes / PATIENCE).min(16);
         if noted <= left.min(MOST_LEFT) {
             self.cut_over(engine)?;
