@@ -155,6 +155,21 @@ pub struct MeasuredCharge {
     pub visit: f64,
 }
 
+impl MeasuredCharge {
+    /// What stands for it where variances are added up in the place of charges: independent
+    /// requests add up the squares of what they cost. A request that makes `at_once` visits of one
+    /// partition costs it that much more at a time.
+    pub(crate) fn squared(self, at_once: f64) -> Self {
+        let visit = self.visit * self.visit;
+        let whole = (self.visit + self.loads).powi(2);
+        Self {
+            charge: (self.charge * self.charge * at_once).max(whole),
+            loads: whole - visit,
+            visit: visit * at_once,
+        }
+    }
+}
+
 /// Puts measured charges, by pattern, in the place of all others.
 pub fn measure(demands: &mut [Demand<'_>], measured: &BTreeMap<String, MeasuredCharge>) {
     for demand in demands {

@@ -4,21 +4,31 @@
 /// budget: what exceeds it on average, and what exceeds it by chance within single seconds when
 /// requests of `charge` arrive independently.
 pub fn throttled_share(demands: &[f64], budget: f64, charge: f64) -> f64 {
-    let total: f64 = demands.iter().sum();
-    if total <= 0.0 {
-        return 0.0;
+    refused(
+        demands.iter().map(|&demand| (demand, demand * charge)),
+        budget,
+    )
+}
+
+/// The same where the variance of each partition's demand from second to second is known: requests
+/// of many sizes, or several at once, are less even than those of the mean size.
+pub fn refused(parts: impl Iterator<Item = (f64, f64)>, budget: f64) -> f64 {
+    let (mut total, mut missing) = (0.0, 0.0);
+    for (demand, variance) in parts {
+        total += demand;
+        missing += excess(demand, variance, budget);
     }
-    let excess: f64 = demands
-        .iter()
-        .map(|&demand| excess(demand, budget, charge))
-        .sum();
-    (excess / total).clamp(0.0, 1.0)
+    if total > 0.0 {
+        (missing / total).clamp(0.0, 1.0)
+    } else {
+        0.0
+    }
 }
 
 /// The part of a partition's demand that its budget does not cover, in expectation over seconds.
-fn excess(demand: f64, budget: f64, charge: f64) -> f64 {
+fn excess(demand: f64, variance: f64, budget: f64) -> f64 {
     let fluid = (demand - budget).max(0.0);
-    let sigma = (demand * charge).sqrt();
+    let sigma = variance.sqrt();
     if sigma <= 0.0 {
         return fluid;
     }

@@ -25,7 +25,7 @@ use crate::placement::{PartitionRule, version2};
 use crate::routing::Reach;
 use crate::scenario::{CandidateSpec, FieldSpec, KeySpec, Scenario};
 use crate::simulate;
-use crate::throttle::throttled_share;
+use crate::throttle::refused;
 use orrery_model::limits::Limits;
 use places::Places;
 use requests::{Requests, Source};
@@ -232,11 +232,43 @@ impl<'a> Subject<'a> {
     ) -> Result<Prediction, KeylabError> {
         let layout = self.origin.layout(Some(charges))?;
         let mut outcome = evaluate(&layout, &self.volume, &self.rule);
-        let demands: Vec<f64> = outcome.demands.iter().map(|ru| ru * scale).collect();
-        let budget = outcome.budget() * scale;
         // Fewer requests of the same size are less even from second to second.
-        outcome.throttled = throttled_share(&demands, budget, outcome.visit_charge);
+        let squares = self.squares(charges, outcome.partitions)?;
+        let spread = evaluate(
+            &self.origin.layout(Some(&squares))?,
+            &self.volume,
+            &self.rule,
+        );
+        let parts = outcome.demands.iter().zip(&spread.demands);
+        outcome.throttled = refused(
+            parts.map(|(demand, variance)| (demand * scale, variance * scale)),
+            outcome.budget() * scale,
+        );
         Ok(Prediction { outcome })
+    }
+
+    /// Charges of which a layout adds up to variances.
+    fn squares(
+        &self,
+        charges: &BTreeMap<String, MeasuredCharge>,
+        partitions: usize,
+    ) -> Result<BTreeMap<String, MeasuredCharge>, KeylabError> {
+        let demands = self.origin.demands(None)?;
+        let mut squares = BTreeMap::new();
+        for (route, demand) in self.routes()?.iter().zip(&demands) {
+            let Some(charge) = charges.get(&route.pattern) else {
+                continue;
+            };
+            let at_once = match route.reach {
+                Reach::Values(values) => {
+                    let visits = values.min(demand.most_visits.unwrap_or(values));
+                    1.0 + (visits - 1.0).max(0.0) / partitions as f64
+                }
+                _ => 1.0,
+            };
+            squares.insert(route.pattern.clone(), charge.squared(at_once));
+        }
+        Ok(squares)
     }
 
     fn facts(&self) -> KeyFacts {
