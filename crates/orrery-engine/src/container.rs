@@ -314,8 +314,12 @@ impl RangeMap {
 
     /// The partitions that share key space with a range, in order.
     pub fn overlapping<'m>(&'m self, range: &EpkRange) -> impl Iterator<Item = &'m Arc<Partition>> {
-        self.partitions
+        let first = self
+            .partitions
+            .partition_point(|partition| partition.range().max <= range.min);
+        self.partitions[first..]
             .iter()
+            .take_while(move |partition| partition.range().min < range.max)
             .filter(move |partition| partition.range().overlaps(range))
     }
 }

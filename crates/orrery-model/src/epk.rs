@@ -160,7 +160,7 @@ impl EpkRange {
 
     /// Whether the ranges share a position.
     pub fn overlaps(&self, other: &Self) -> bool {
-        self.intersect(other).is_some()
+        std::cmp::max(&self.min, &other.min) < std::cmp::min(&self.max, &other.max)
     }
 
     /// What the ranges share.
