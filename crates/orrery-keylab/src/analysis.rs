@@ -5,6 +5,7 @@ mod facts;
 mod notes;
 mod sketch;
 mod spread;
+mod throughput;
 
 use std::borrow::Cow;
 
@@ -30,6 +31,7 @@ use orrery_model::limits::Limits;
 
 pub use sketch::{PathSummary, Types};
 pub use spread::{SPREAD_AT, Spread};
+use throughput::Allowance;
 
 /// One minus the confidence of all intervals together.
 const DELTA: f64 = 0.01;
@@ -50,6 +52,8 @@ pub struct Analysis {
     pub avg_doc_size_bytes: f64,
     /// Bytes of the largest item.
     pub largest_item_bytes: usize,
+    /// Whether the rates are those that `keylab init` guessed.
+    pub guessed_rates: bool,
     /// Every path with its counts.
     pub paths: Vec<PathSummary>,
     /// Paths beyond the limits of the profile.
@@ -230,12 +234,18 @@ impl<'a> Laboratory<'a> {
                 reason: format!("groups the items exactly as /{other} does"),
             });
         }
-        let cured = self.look_at(&keys, &mut analysis);
-        let cures: Vec<KeySpec> = cured
-            .into_iter()
-            .flat_map(|(field, labels)| second_round(&self.table, &self.demands, &field, labels))
+        let mut looked = self.round(&keys, &mut analysis.excluded);
+        let rows: Vec<Row> = looked.iter().filter_map(|of| of.row.clone()).collect();
+        let allowance = self.allowance(&rows);
+        self.judge_dear(&mut looked, &allowance);
+        let cures: Vec<KeySpec> = looked
+            .iter()
+            .filter_map(|looked| looked.cure.as_ref())
+            .flat_map(|(field, labels)| second_round(&self.table, &self.demands, field, *labels))
             .collect();
-        self.look_at(&cures, &mut analysis);
+        let mut cured = self.round(&cures, &mut analysis.excluded);
+        self.judge_dear(&mut cured, &allowance);
+        take(looked.into_iter().chain(cured), &mut analysis);
         rank(&mut analysis.rows);
         analysis.sensitivities = self.sensitivities(&analysis.rows);
         self.notes(&mut analysis);
@@ -245,7 +255,8 @@ impl<'a> Laboratory<'a> {
     /// These keys and no others.
     pub fn judge(&self, keys: &[KeySpec]) -> Analysis {
         let mut analysis = self.empty();
-        self.look_at(keys, &mut analysis);
+        let looked = self.round(keys, &mut analysis.excluded);
+        take(looked, &mut analysis);
         self.notes(&mut analysis);
         analysis
     }
@@ -256,6 +267,7 @@ impl<'a> Laboratory<'a> {
             num_docs_sampled: self.table.rows as u64,
             avg_doc_size_bytes: self.profile.bytes as f64 / self.profile.items as f64,
             largest_item_bytes: self.profile.largest,
+            guessed_rates: self.workload.guessed_rates,
             paths: sketch::summaries(self.profile),
             left_out: self.table.left_out.clone(),
             rows: Vec::new(),
@@ -267,27 +279,12 @@ impl<'a> Laboratory<'a> {
         }
     }
 
-    /// Computes keys, on every core; returns the fields to cure, and with how many labels, of those
-    /// against which only size or heat speaks.
-    fn look_at(&self, keys: &[KeySpec], analysis: &mut Analysis) -> Vec<(String, u64)> {
-        let mut cures = Vec::new();
-        for looked in parallel::map(keys, |key| self.look_at_one(key)) {
-            match looked {
-                Err(excluded) => analysis.excluded.push(excluded),
-                Ok(looked) => {
-                    analysis.spreads.push(looked.spread);
-                    cures.extend(looked.cure);
-                    if let Some(mut row) = looked.row {
-                        row.place = analysis.rows.len();
-                        analysis.rows.push(row);
-                    }
-                }
-            }
-        }
-        cures
-    }
-
-    fn look_at_one(&self, key: &KeySpec) -> Result<Looked, Excluded> {
+    /// Computes a key; where an allowance is given, with no more throughput than that.
+    fn look_at_one(
+        &self,
+        key: &KeySpec,
+        allowance: Option<&Allowance>,
+    ) -> Result<Looked, Excluded> {
         let title = key.title();
         let excluded = |reason: &str| Excluded {
             key: title.clone(),
@@ -311,7 +308,11 @@ impl<'a> Laboratory<'a> {
         if self.demands.is_empty() {
             return Ok(looked);
         }
-        let (row, budget) = self.row(&sampled, &self.peaks, &layout, &groups);
+        let volumes = self.volumes(allowance);
+        let (mut row, budget) = self.row(&sampled, &self.peaks, (&layout, &groups), &volumes);
+        if allowance.is_some() {
+            self.explain(&mut row);
+        }
         if let (Some(failure), KeySpec::Path(path), Some(at)) =
             (&row.first_failure, key, row.horizons.last())
             && row.effective_values > CURABLE
@@ -334,16 +335,15 @@ impl<'a> Laboratory<'a> {
         &self,
         sampled: &Sampled<'_>,
         peaks: &[Demand<'_>],
-        layout: &Layout,
-        groups: &Groups,
+        (layout, groups): (&Layout, &Groups),
+        volumes: &[Volume],
     ) -> (Row, f64) {
         let facts = facts::of(self.profile, self.workload, sampled, groups);
         let peak = self.peak(sampled, peaks);
         let mut horizons = Vec::new();
         let mut budget = 0.0;
-        for horizon in &self.workload.horizons {
-            let volume = volume(horizon);
-            let outcome = evaluate(layout, &volume, &self.rule);
+        for (horizon, volume) in self.workload.horizons.iter().zip(volumes) {
+            let outcome = evaluate(layout, volume, &self.rule);
             budget = outcome.budget();
             let worst = peak.as_ref().map(|layout| {
                 let volume = Volume {
@@ -366,12 +366,12 @@ impl<'a> Laboratory<'a> {
                 gates,
             });
         }
-        let first = self.workload.horizons.first();
+        let first = volumes.first();
         let holds = horizons.iter().all(|at| at.verdict != Verdict::Reject);
-        let headroom = first.filter(|_| holds).and_then(|first| {
-            headroom(&facts, sampled.demands, layout, &volume(first), &self.rule)
-        });
-        let young = first.and_then(|first| young(layout, &volume(first), &self.rule));
+        let headroom = first
+            .filter(|_| holds)
+            .and_then(|first| headroom(&facts, sampled.demands, layout, first, &self.rule));
+        let young = first.and_then(|first| young(layout, first, &self.rule));
         let key = sampled.key;
         let row = of_parts(key.title(), key, 0, horizons, layout, headroom, young);
         (row, budget)
@@ -416,13 +416,15 @@ impl<'a> Laboratory<'a> {
             let mut changed: Vec<Row> = rows
                 .iter()
                 .take(LOOKED_AT)
+                .filter(|row| row.verdict != Verdict::Reject)
                 .filter_map(|row| {
                     let key = &row.definition;
                     let columns = self.columns(key)?;
                     let columns: Vec<&Column> = columns.iter().map(AsRef::as_ref).collect();
                     let sampled = self.sampled(key, &columns, &demands);
                     let (layout, groups) = of_sample(&sampled);
-                    let (changed, _) = self.row(&sampled, &peaks, &layout, &groups);
+                    let volumes = self.volumes(None);
+                    let (changed, _) = self.row(&sampled, &peaks, (&layout, &groups), &volumes);
                     Some(Row {
                         place: row.place,
                         ..changed
@@ -470,6 +472,17 @@ impl<'a> Laboratory<'a> {
             delta: self.delta / TESTED,
             arrival: None,
             is_measured: false,
+        }
+    }
+}
+
+/// Puts what was found of keys into an analysis.
+fn take(looked: impl IntoIterator<Item = Looked>, analysis: &mut Analysis) {
+    for looked in looked {
+        analysis.spreads.push(looked.spread);
+        if let Some(mut row) = looked.row {
+            row.place = analysis.rows.len();
+            analysis.rows.push(row);
         }
     }
 }

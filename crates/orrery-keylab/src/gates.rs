@@ -2,6 +2,7 @@
 
 use crate::demand::Demand;
 use crate::gate::{Finding, GateAnswer, GateName, compare};
+use crate::names::words;
 use crate::outcome::Outcome;
 use crate::placement::PartitionRule;
 use crate::report::text::{amount, gigabytes, percent};
@@ -130,21 +131,7 @@ fn stability(facts: &KeyFacts, demands: &[Demand<'_>]) -> GateAnswer {
 
 /// Whether a word of the name is one of those that change.
 fn is_changing_name(field: &str) -> bool {
-    let last = field.rsplit('/').next().unwrap_or(field);
-    let mut words = vec![String::new()];
-    for letter in last.chars() {
-        if letter.is_uppercase() || !letter.is_alphanumeric() {
-            words.push(String::new());
-        }
-        if let Some(word) = words.last_mut() {
-            word.extend(
-                letter
-                    .to_lowercase()
-                    .filter(|letter| letter.is_alphanumeric()),
-            );
-        }
-    }
-    words
+    words(field)
         .iter()
         .any(|word| CHANGING_WORDS.contains(&word.as_str()))
 }

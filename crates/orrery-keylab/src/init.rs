@@ -2,24 +2,55 @@
 
 use std::fmt::Write as _;
 
-use crate::placement::GIGABYTE;
+use crate::placement::{GIGABYTE, version2};
 use crate::profile::Profile;
 use crate::report::text::{amount, percent};
+use crate::roles::Roles;
+use crate::table::Table;
 use crate::traffic::Observed;
 use crate::workload::Workload;
 
-/// Members that are proposed for conditions.
-const PROPOSED: usize = 3;
 /// Members that are described.
 const DESCRIBED: usize = 40;
 
-/// The file's text: comments, and patterns on the members that look like keys.
+/// The file's text: comments, and the patterns of an ordinary application over members that look
+/// like identifiers and owners. Its rates are guesses and marked as such.
 pub fn workload(profile: &Profile) -> String {
-    let items = profile.items.max(1) as f64;
     let gb = profile.bytes as f64 / GIGABYTE;
+    let roles = Roles::of(&Table::of(profile, &[], version2));
     let mut text = String::from(
         "# What is asked of the container. Fill in the rates; delete what does not happen.\n# Every member is explained in docs/keylab-scenarios.md.\n#\n# The data:\n",
     );
+    describe(profile, &roles, &mut text);
+    text.push_str(
+        "\n# The patterns and rates below are guessed from the names and values of the data.\n# Put yours in their place (a rate is requests a second) and delete this line: reports then stop saying so.\nguessedRates: true\n\nworkload:\n",
+    );
+    patterns(&roles, &mut text);
+    let _ = write!(
+        text,
+        "\nhorizons:\n  - {{name: now, gb: {:.3}}} # without ru the throughput is found; with it, it is judged\n  - {{name: 10x, gb: {:.3}, rates: 10}}\n\n# The member that tells when an item arrived, or `file order`: worst windows are judged by it.\n",
+        gb.max(0.001),
+        (gb * 10.0).max(0.01)
+    );
+    let _ = match (&roles.arrival, &roles.time) {
+        (Some(name), _) => writeln!(text, "arrival: {}", quoted(name)),
+        (None, Some(name)) => writeln!(text, "# arrival: {}", quoted(name)),
+        (None, None) => writeln!(text, "# arrival: file order"),
+    };
+    let unique = roles.identity.as_deref().unwrap_or("email");
+    let owner = roles.owners.first().map_or("customerId", String::as_str);
+    let _ = writeln!(
+        text,
+        "\n# container: {{autoscale: true, strongReads: false, unique: [[{}]]}}\n# candidates: [{}, [{}, /id]]",
+        quoted(unique),
+        quoted(&format!("/{owner}")),
+        quoted(&format!("/{owner}")),
+    );
+    text
+}
+
+/// A comment line for each path, with what it seems to be for.
+fn describe(profile: &Profile, roles: &Roles, text: &mut String) {
     for path in profile.paths.iter().take(DESCRIBED) {
         let stats = &path.stats;
         if stats.scalars() == 0 {
@@ -30,43 +61,124 @@ pub fn workload(profile: &Profile) -> String {
         } else {
             "number"
         };
+        let name = &path.name;
+        let role = if roles.identity.as_ref() == Some(name) {
+            "; tells the items apart"
+        } else if roles.owners.contains(name) {
+            "; says whose the item is"
+        } else if roles.arrival.as_ref() == Some(name) {
+            "; says when it came"
+        } else {
+            ""
+        };
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "#   {:<24} {kind}, about {} values, the largest {} of the items{}",
-            path.name,
+            "#   {name:<24} {kind}, about {} values, the largest {} of the items{}{role}",
             amount(stats.distinct.estimate().round()),
             percent(stats.frequent.largest_by_items().0),
             missing(stats.present(), profile.items)
         );
     }
-    let proposed: Vec<&str> = proposals(profile, items);
-    text.push_str("\nworkload:\n");
-    if profile.paths.iter().any(|path| path.name == "id") {
-        let known = proposed.first().map_or_else(String::new, |name| {
-            format!(" AND {} = @{}", member(name), parameter(name))
-        });
-        let _ = writeln!(
-            text,
-            "  # One item, by what the caller knows.\n  - name: read one\n    op: point\n    where: c.id = @id{known}\n    rate: 100 # a second"
+}
+
+/// The patterns of an ordinary application: most reads open one item, some list what belongs to an
+/// owner, few search.
+fn patterns(roles: &Roles, text: &mut String) {
+    let mut pattern =
+        |comment: &str, name: &str, op: &str, filter: Option<String>, rate: f64, rest: &str| {
+            let filter = filter.map_or_else(String::new, |filter| {
+                // A colon or a number sign behind a blank means something else in YAML.
+                let is_plain = !filter.contains(": ") && !filter.contains(" #");
+                let filter = if is_plain { filter } else { json_text(&filter) };
+                format!("    where: {filter}\n")
+            });
+            // Writing to a string cannot fail.
+            let _ = write!(
+                text,
+                "  # {comment}\n  - name: {}\n    op: {op}\n{filter}    rate: {rate}\n{rest}",
+                quoted(name)
+            );
+        };
+    let equals = |name: &String| format!("{} = @{}", member(name), parameter(name));
+    let owner = roles.owners.first();
+    if let Some(identity) = &roles.identity {
+        let open = match owner {
+            Some(_) => "Open one item, whose owner is known as well.",
+            None => "Open one item.",
+        };
+        let known = owner.map_or_else(String::new, |owner| format!(" AND {}", equals(owner)));
+        pattern(
+            open,
+            "read one",
+            "point",
+            Some(equals(identity) + &known),
+            200.0,
+            "",
+        );
+        if owner.is_some() {
+            pattern(
+                "Find one item by nothing else, as from a link or a message of another system.",
+                &format!("find by {identity}"),
+                "query",
+                Some(equals(identity)),
+                2.0,
+                "    returns: 1\n",
+            );
+        }
+    }
+    for (owner, rate) in roles.owners.iter().zip([100.0, 10.0]) {
+        pattern(
+            "A page of what belongs to one of them.",
+            &format!("list by {owner}"),
+            "query",
+            Some(equals(owner)),
+            rate,
+            "    returns: 10 # items of a page\n",
         );
     }
-    for name in &proposed {
-        let _ = writeln!(
-            text,
-            "  - name: by {name}\n    op: query\n    where: {} = @{}\n    rate: 50\n    returns: 10 # items of a page",
-            member(name),
-            parameter(name)
+    if let Some(state) = &roles.state {
+        pattern(
+            "Work in the background: everything in one state.",
+            &format!("by {state}"),
+            "query",
+            Some(equals(state)),
+            0.1,
+            "    returns: 100\n",
         );
     }
-    text.push_str("  - name: create\n    op: create\n    rate: 20\n  # - name: change\n  #   op: replace\n  #   rate: 5\n  #   sets: [status] # members that change can be no keys\n");
-    let _ = write!(
-        text,
-        "\nhorizons:\n  - {{name: now, gb: {:.3}}} # without ru the throughput is found; with it, it is judged\n  - {{name: 3y, gb: {:.3}, rates: 10}}\n\n# The member that tells when an item arrived, or `file order`: worst windows are judged by it.\n# arrival: createdAt\n\n# container: {{autoscale: true, strongReads: false, unique: [[email]]}}\n# candidates: [/customerId, [/tenantId, /id]]\n",
-        gb.max(0.001),
-        (gb * 10.0).max(0.01)
-    );
-    text
+    pattern("New items.", "create", "create", None, 50.0, "");
+    if let Some(state) = &roles.state {
+        pattern(
+            "Members that change can be no keys.",
+            &format!("change {state}"),
+            "replace",
+            None,
+            20.0,
+            &format!("    sets: [{}]\n", quoted(state)),
+        );
+    } else {
+        text.push_str("  # - name: change\n  #   op: replace\n  #   rate: 5\n  #   sets: [status] # members that change can be no keys\n");
+    }
+}
+
+/// A name as YAML takes it whatever is in it.
+fn quoted(name: &str) -> String {
+    let is_plain = name
+        .chars()
+        .all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | '/' | ' '))
+        && name.starts_with(|letter: char| letter.is_alphabetic() || matches!(letter, '_' | '/'))
+        && !name.ends_with(' ');
+    if is_plain {
+        name.to_owned()
+    } else {
+        json_text(name)
+    }
+}
+
+/// A text in quotation marks, as JSON and YAML both read it.
+fn json_text(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// The file's text for recorded requests: the patterns as they came, to be put right by hand.
@@ -116,37 +228,6 @@ fn missing(present: u64, items: u64) -> String {
             percent((items - present) as f64 / items as f64)
         )
     }
-}
-
-/// The members with most values that are not unique: what queries are likely to name.
-fn proposals(profile: &Profile, items: f64) -> Vec<&str> {
-    let mut found: Vec<(f64, &str)> = profile
-        .paths
-        .iter()
-        .filter(|path| {
-            let stats = &path.stats;
-            let distinct = stats.distinct.estimate();
-            stats.arrays + stats.objects == 0
-                && stats.fractions == 0
-                && stats.scalars() as f64 >= 0.9 * items
-                && distinct > 2.0
-                && distinct < 0.9 * items
-        })
-        .map(|path| {
-            // Names that end as identifiers do come first.
-            let is_id = path.name.ends_with("Id")
-                || path.name.ends_with("_id")
-                || path.name.ends_with("num");
-            let weight = if is_id { 1e12 } else { 0.0 };
-            (weight + path.stats.distinct.estimate(), path.name.as_str())
-        })
-        .collect();
-    found.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(right.1)));
-    found
-        .into_iter()
-        .take(PROPOSED)
-        .map(|(_, name)| name)
-        .collect()
 }
 
 /// A path as the query language writes it.

@@ -270,17 +270,7 @@ pub fn of_parts(
         .map(|at| at.verdict)
         .max()
         .unwrap_or(Verdict::Accept);
-    let first_failure = horizons.iter().find_map(|at| {
-        let answer = at
-            .gates
-            .iter()
-            .find(|answer| answer.finding == Finding::Fail)?;
-        Some(Failure {
-            gate: answer.gate,
-            horizon: at.name.clone(),
-            reason: answer.reason.clone(),
-        })
-    });
+    let first_failure = first_failure(&horizons);
     let score = horizons
         .iter()
         .map(|at| at.outcome.score())
@@ -302,6 +292,21 @@ pub fn of_parts(
         young,
         complexity: complexity(definition),
     }
+}
+
+/// The first gate that fails at the first horizon at which one does.
+pub(crate) fn first_failure(horizons: &[AtHorizon]) -> Option<Failure> {
+    horizons.iter().find_map(|at| {
+        let answer = at
+            .gates
+            .iter()
+            .find(|answer| answer.finding == Finding::Fail)?;
+        Some(Failure {
+            gate: answer.gate,
+            horizon: at.name.clone(),
+            reason: answer.reason.clone(),
+        })
+    })
 }
 
 /// How far from a natural key.

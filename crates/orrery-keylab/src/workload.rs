@@ -11,6 +11,9 @@ use crate::scenario::{Container, Horizon, KeySpec, PatternSpec, read_yaml};
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Workload {
+    /// Whether the rates are those that `keylab init` guessed: reports then say so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guessed_rates: bool,
     /// What is asked of the container.
     #[serde(default)]
     pub workload: Vec<PatternSpec>,

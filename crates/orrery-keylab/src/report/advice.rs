@@ -10,6 +10,9 @@ use crate::verdict::Verdict;
 /// A conditional key with so many points more deserves to be named beside an accepted one.
 const MUCH_BETTER: f64 = 20.0;
 
+/// What is to be said of a workload that nobody has looked at yet.
+const GUESSED: &str = "The patterns and rates are guesses of `keylab init`, and so is this answer: put yours into the workload file and delete `guessedRates` there.";
+
 /// The key that is recommended, if any can be.
 pub fn winner(analysis: &Analysis) -> Option<&Row> {
     analysis
@@ -20,10 +23,14 @@ pub fn winner(analysis: &Analysis) -> Option<&Row> {
 
 /// The two or three facts that decided.
 pub fn why(analysis: &Analysis) -> Vec<String> {
-    let Some(row) = winner(analysis) else {
-        return survivors(analysis);
-    };
     let mut facts = Vec::new();
+    if analysis.guessed_rates && !analysis.rows.is_empty() {
+        facts.push(GUESSED.to_owned());
+    }
+    let Some(row) = winner(analysis) else {
+        facts.extend(survivors(analysis));
+        return facts;
+    };
     let Some(last) = row.horizons.last() else {
         return facts;
     };

@@ -4,6 +4,7 @@
 mod analysis;
 mod emit;
 mod generate;
+mod init;
 mod mutations;
 mod profile;
 mod properties;
