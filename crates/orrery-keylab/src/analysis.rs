@@ -294,6 +294,13 @@ impl<'a> Laboratory<'a> {
             .columns(key)
             .ok_or_else(|| excluded("not in the data, or no time that can be cut"))?;
         let columns: Vec<&Column> = columns.iter().map(AsRef::as_ref).collect();
+        if let KeySpec::Suffix { suffix } = key
+            && let Some(name) = &suffix.hash
+            && self.table.column(name.trim_start_matches('/')).is_none()
+        {
+            let reason = format!("its label is made from {name}, which is not in the data");
+            return Err(excluded(&reason));
+        }
         if let Some(column) = columns.iter().find(|column| column.compound > 0.0) {
             let reason = format!("{} is an array or object in some items", column.name);
             return Err(excluded(&reason));

@@ -125,7 +125,10 @@ pub fn settle<'a>(
         let filter = text
             .map(|text| Filter::parse(text, &pattern.params))
             .transpose()
-            .map_err(|message| KeylabError::invalid(format!("workload[{at}].where"), message))?;
+            .map_err(|message| {
+                let place = pattern.place(&format!("workload[{at}]"));
+                KeylabError::invalid(format!("{place}: where"), message)
+            })?;
         let peak = match window {
             Window::Mean => 1.0,
             Window::Peak => pattern.peak.max(1.0),

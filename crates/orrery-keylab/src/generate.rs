@@ -8,7 +8,7 @@ use orrery_model::partition_key::KeyComponent;
 use orrery_model::value::{Object, Value};
 
 use crate::error::KeylabError;
-use crate::scenario::{FieldSpec, Scenario};
+use crate::scenario::{FieldSpec, PatternSpec, Placement, Scenario};
 use crate::shares::ValueSet;
 use crate::value_format::{ValueFormat, mix};
 use crate::verify::items::owned;
@@ -163,6 +163,21 @@ fn source(spec: &FieldSpec, at: &str) -> Result<Source, KeylabError> {
     Ok(Source::Drawn(set.values, sums, law))
 }
 
+/// A pattern whose shares add up to 1: weights in a scenario, they are parts of the whole in a
+/// workload.
+fn of_whole(pattern: &PatternSpec) -> PatternSpec {
+    let mut pattern = pattern.clone();
+    for placement in pattern.at.values_mut() {
+        if let Placement::Shares(shares) = placement {
+            let total: f64 = shares.values().sum();
+            for share in shares.values_mut() {
+                *share /= total;
+            }
+        }
+    }
+    pattern
+}
+
 /// The workload file of a scenario.
 pub fn workload(scenario: &Scenario) -> Result<String, serde_json::Error> {
     // JSON is YAML: the patterns are written as one line each.
@@ -172,7 +187,7 @@ pub fn workload(scenario: &Scenario) -> Result<String, serde_json::Error> {
     );
     for pattern in &scenario.workload {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  - {}", serde_json::to_string(pattern)?);
+        let _ = writeln!(text, "  - {}", serde_json::to_string(&of_whole(pattern))?);
     }
     text.push_str("horizons:\n");
     for horizon in &scenario.horizons {

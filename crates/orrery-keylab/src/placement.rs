@@ -10,7 +10,7 @@ pub const SPACE: u128 = 1 << 126;
 /// Bytes in the gigabyte of the service's limits.
 pub const GIGABYTE: f64 = 1_073_741_824.0;
 /// Most partitions that are computed with; beyond it nobody has a container.
-const MAX_PARTITIONS: u32 = 65_536;
+pub const MAX_PARTITIONS: u32 = 65_536;
 
 /// The hash of one level of a key, as a position below [`SPACE`].
 pub type Hash<'a> = &'a (dyn Fn(&KeyComponent) -> u128 + Sync);

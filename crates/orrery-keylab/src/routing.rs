@@ -7,15 +7,19 @@ use orrery_model::partition_key::{
     KeyComponent, PartitionKey, PartitionKeyDefinition, PartitionKeyKind,
 };
 use orrery_model::value::Value;
+use orrery_sql::analysis::{QueryLimits, analyze};
 use orrery_sql::ast::Query;
 use orrery_sql::environment::Parameters;
 use orrery_sql::routing::{KeyFilter, key_filter, literal};
 use serde::Serialize;
 
+use crate::report::text::shortened;
 use crate::scenario::{ParameterValue, ScalarValue};
 
 /// What parameters without a value stand for: strings that no item has.
 const PLACEHOLDER: char = '\u{0}';
+/// Letters of a condition that a message repeats.
+const SHOWN: usize = 160;
 
 /// How far a request has to go.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -107,13 +111,26 @@ impl Filter {
         } else {
             format!("SELECT * FROM c WHERE {text}")
         };
+        let shown = shortened(text, SHOWN);
         let query = orrery_sql::parser::parse(&whole).map_err(|errors| {
             let first = errors.list().first();
             first.map_or_else(
-                || format!("'{text}' is no condition"),
-                |error| format!("'{text}': {}", error.message),
+                || format!("'{shown}' is no condition"),
+                |error| format!("'{shown}': {}", shortened(&error.message, SHOWN)),
             )
         })?;
+        // Only names matter here: what else a server refuses changes no routing.
+        if let Err(errors) = analyze(&whole, &query, &QueryLimits::default())
+            && let Some(error) = errors
+                .list()
+                .iter()
+                .find(|error| error.message.contains("could not be resolved"))
+        {
+            return Err(format!(
+                "'{shown}': {} Members are named with the alias of the container, as in c.name",
+                error.message
+            ));
+        }
         let mut named: Vec<(String, Value<'static>)> = parameter_names(&whole)
             .map(|name| {
                 let given = params

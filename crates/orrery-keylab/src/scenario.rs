@@ -3,6 +3,7 @@
 //!
 //! The form is documented in `docs/keylab-scenarios.md` and published as a JSON schema beside it.
 
+pub(crate) mod amount;
 mod candidate;
 mod expected;
 mod field;
@@ -78,6 +79,14 @@ impl Scenario {
                 "name at least one, for example {name: now, gb: 100, ru: 10000}",
             ));
         }
+        if self.candidates.is_empty() {
+            return Err(KeylabError::invalid(
+                "candidates",
+                "name at least one key to compare, for example {key: /customerId}",
+            ));
+        }
+        amount::check_apart("horizons", self.horizons.iter().map(|each| &*each.name))?;
+        amount::check_apart("workload", self.workload.iter().map(|each| &*each.name))?;
         for (name, field) in &self.fields {
             field.check(&format!("fields.{name}"))?;
         }
@@ -101,6 +110,39 @@ pub fn read_yaml<T: serde::de::DeserializeOwned>(
 ) -> Result<T, KeylabError> {
     serde_saphyr::from_str(text).map_err(|error| KeylabError::Yaml {
         origin: origin.to_owned(),
-        message: error.to_string(),
+        message: plain_words(&error.to_string()),
     })
+}
+
+/// The parser's message without what only its callers understand.
+fn plain_words(message: &str) -> String {
+    /// What the parser says, and what people are to read.
+    const WORDS: [(&str, &str); 8] = [
+        (", set DuplicateKeyPolicy in Options if acceptable", ""),
+        ("duplicate mapping key:", "written twice:"),
+        ("non-finite float ", ""),
+        ("rejected by the configured policy", "is not a number"),
+        (
+            "data did not match any variant of untagged enum KeySpec",
+            "a key is a path (/customerId), a list of two or three paths, or one of {concat: {of}}, {suffix: {of, buckets}}, {copies: {of, value, count}}",
+        ),
+        (
+            "data did not match any variant of untagged enum ValueList",
+            "values are a list, or names with their shares: {New: 0.1, Done: 0.9}",
+        ),
+        (
+            "data did not match any variant of untagged enum Placement",
+            "write one value, or values with their shares: {New: 0.1, Done: 0.9}",
+        ),
+        (
+            "data did not match any variant of untagged enum",
+            "neither a text, a number, true, false nor null:",
+        ),
+    ];
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    WORDS
+        .iter()
+        .fold(message.to_owned(), |message, (theirs, ours)| {
+            message.replace(theirs, ours)
+        })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::error::KeylabError;
-use crate::scenario::{Container, Horizon, KeySpec, PatternSpec, read_yaml};
+use crate::scenario::{Container, Horizon, KeySpec, PatternSpec, amount, read_yaml};
 
 /// A workload file.
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
@@ -49,8 +49,33 @@ impl Workload {
         for (place, horizon) in workload.horizons.iter().enumerate() {
             horizon.check(&at(&format!("horizons[{place}]")), &BTreeMap::new())?;
         }
+        amount::check_apart(
+            &at("horizons"),
+            workload.horizons.iter().map(|each| &*each.name),
+        )?;
         for (place, pattern) in workload.workload.iter().enumerate() {
-            pattern.check_amounts(&at(&format!("workload[{place}]")))?;
+            let at = at(&format!("workload[{place}]"));
+            pattern.check_amounts(&at)?;
+            pattern.check_shares(&at)?;
+        }
+        amount::check_apart(
+            &at("workload"),
+            workload.workload.iter().map(|each| &*each.name),
+        )?;
+        for (place, key) in workload.candidates.iter().enumerate() {
+            key.check_form(&at(&format!("candidates[{place}]")))?;
+        }
+        if let Some(ttl) = workload.ttl
+            && ttl != -1
+            && !(1..=i64::from(i32::MAX)).contains(&ttl)
+        {
+            return Err(KeylabError::invalid(
+                at("ttl"),
+                format!(
+                    "seconds, from 1 to {}, or -1 for items that live on unless they say otherwise",
+                    i32::MAX
+                ),
+            ));
         }
         if !workload.workload.is_empty() && workload.horizons.is_empty() {
             return Err(KeylabError::invalid(
@@ -66,11 +91,15 @@ impl Workload {
         let mut named: Vec<String> = Vec::new();
         for pattern in &self.workload {
             named.extend(pattern.sets.iter().cloned());
+            named.extend(pattern.at.keys().cloned());
             named.extend(pattern.atomic_over.iter().cloned());
             named.extend(pattern.filter.iter().flat_map(|text| members(text)));
         }
         for key in &self.candidates {
             named.extend(key.fields().into_iter().map(str::to_owned));
+            if let KeySpec::Suffix { suffix } = key {
+                named.extend(suffix.hash.clone());
+            }
         }
         named.extend(
             self.arrival

@@ -21,6 +21,7 @@ impl Laboratory<'_> {
                 MAX_PATHS
             ));
         }
+        analysis.notes.extend(self.unknown(analysis));
         analysis.notes.extend(embedding(self.profile));
         if let Some(last) = self.workload.horizons.last() {
             let needed = items_to_exclude(self.rule.value_gb() / last.gb.max(1e-9), DELTA);
@@ -54,6 +55,45 @@ impl Laboratory<'_> {
                 "the data has {data_gb:.2} GB, more than twice what a horizon says"
             ));
         }
+    }
+}
+
+impl Laboratory<'_> {
+    /// What the workload names and the data does not have: a slip of the pen, most likely.
+    fn unknown(&self, analysis: &Analysis) -> Vec<String> {
+        let is_below = |path: &str, name: &str| {
+            let rest = path.strip_prefix(name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let is_known = |name: &str| {
+            let paths = &self.profile.paths;
+            self.profile.overflowed > 0
+                || paths
+                    .iter()
+                    .any(|path| is_below(&path.name, name.trim_start_matches('/')))
+        };
+        let mut notes = Vec::new();
+        for pattern in &self.workload.workload {
+            let named = (pattern.at.keys().map(|name| ("at", name)))
+                .chain(pattern.sets.iter().map(|name| ("sets", name)))
+                .chain(pattern.atomic_over.iter().map(|name| ("atomicOver", name)));
+            for (what, name) in named.filter(|(_, name)| !is_known(name)) {
+                notes.push(format!(
+                    "WARNING: `{what}` of the pattern '{}' names {name}, which no item of the data has",
+                    pattern.name
+                ));
+            }
+        }
+        for key in &self.workload.candidates {
+            let title = key.title();
+            if let Some(left_out) = analysis.excluded.iter().find(|each| each.key == title) {
+                notes.push(format!(
+                    "WARNING: the candidate {title} of the workload was not computed: {}",
+                    left_out.reason
+                ));
+            }
+        }
+        notes
     }
 }
 

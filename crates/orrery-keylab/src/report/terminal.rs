@@ -5,12 +5,14 @@ use std::fmt::Write as _;
 
 use super::advice;
 use super::table::align;
-use super::text::{amount, gigabytes};
+use super::text::{amount, gigabytes, shortened};
 use crate::analysis::{Analysis, SPREAD_AT};
 use crate::simulate::{AtHorizon, Row};
 
 /// Candidates that are shown.
 const SHOWN: usize = 12;
+/// Letters of a value.
+const VALUE: usize = 24;
 /// Columns of a chart.
 const CHART: usize = 24;
 /// Bars from empty to the budget, and beyond it.
@@ -159,7 +161,7 @@ fn without_workload(analysis: &Analysis, text: &mut String) {
             spread.key.clone(),
             amount(spread.num_distinct_values.round()),
             amount(spread.effective_values.round()),
-            shortened(&top),
+            shortened(&top, VALUE),
             super::text::percent(share),
             ratios.join(" / "),
         ]);
@@ -170,13 +172,4 @@ fn without_workload(analysis: &Analysis, text: &mut String) {
         let _ = writeln!(text, "  - {question}");
     }
     text.push_str("`orrery keylab init` writes a workload file to fill in.\n");
-}
-
-fn shortened(text: &str) -> String {
-    const MOST: usize = 24;
-    if text.chars().count() <= MOST {
-        text.to_owned()
-    } else {
-        text.chars().take(MOST - 1).chain(['…']).collect()
-    }
 }

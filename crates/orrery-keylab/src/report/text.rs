@@ -55,6 +55,14 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// The beginning of a text that is longer than so many letters.
+pub fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most.saturating_sub(1)) {
+        Some((end, letter)) if end + letter.len_utf8() < text.len() => format!("{}…", &text[..end]),
+        _ => text.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::expected::ExpectedRow;
 use super::pattern::{ScalarValue, unknown_field};
-use super::{FieldSpec, Scenario};
+use super::{FieldSpec, Scenario, amount};
 use crate::error::KeylabError;
 
 /// A key to compare.
@@ -174,6 +174,40 @@ impl KeySpec {
         }
     }
 
+    /// Refuses keys that no container can have.
+    pub(crate) fn check_form(&self, at: &str) -> Result<(), KeylabError> {
+        let invalid = |message: String| Err(KeylabError::invalid(at, message));
+        match self {
+            Self::Hierarchy(paths) if !(2..=3).contains(&paths.len()) => {
+                let count = paths.len();
+                return invalid(format!(
+                    "a hierarchical key has two or three levels, not {count}"
+                ));
+            }
+            Self::Concat { concat } if concat.of.is_empty() => {
+                return invalid("concat: of: name the members to join".to_owned());
+            }
+            Self::Suffix { suffix } if !(1..=MAX_BUCKETS).contains(&suffix.buckets) => {
+                return invalid(format!("buckets: from 1 to {MAX_BUCKETS}"));
+            }
+            Self::Copies { copies } if !(1..=MAX_BUCKETS).contains(&copies.count) => {
+                return invalid(format!("count: from 1 to {MAX_BUCKETS}"));
+            }
+            _ => {}
+        }
+        let fields = self.fields();
+        if fields.iter().any(|field| field.is_empty()) {
+            return invalid("a path names a member: /customerId".to_owned());
+        }
+        let mut apart = fields.clone();
+        apart.sort_unstable();
+        apart.dedup();
+        if apart.len() < fields.len() {
+            return invalid(format!("{} names a member twice", self.title()));
+        }
+        Ok(())
+    }
+
     /// The name in tables.
     pub fn title(&self) -> String {
         let aware = |labels: LabelRule| match labels {
@@ -226,31 +260,10 @@ impl CandidateSpec {
     }
 
     pub(super) fn check(&self, at: &str, scenario: &Scenario) -> Result<(), KeylabError> {
+        self.key.check_form(at)?;
         let mut named = self.key.fields();
         if let KeySpec::Suffix { suffix } = &self.key {
             named.extend(suffix.hash.as_deref());
-            if !(1..=MAX_BUCKETS).contains(&suffix.buckets) {
-                return Err(KeylabError::invalid(
-                    at,
-                    format!("buckets: from 1 to {MAX_BUCKETS}"),
-                ));
-            }
-        }
-        if let KeySpec::Copies { copies } = &self.key
-            && !(1..=MAX_BUCKETS).contains(&copies.count)
-        {
-            return Err(KeylabError::invalid(
-                at,
-                format!("count: from 1 to {MAX_BUCKETS}"),
-            ));
-        }
-        if let KeySpec::Hierarchy(paths) = &self.key
-            && !(2..=3).contains(&paths.len())
-        {
-            return Err(KeylabError::invalid(
-                at,
-                "a hierarchical key has two or three levels",
-            ));
         }
         for field in named {
             if !scenario.fields.contains_key(field) {
@@ -274,6 +287,17 @@ impl CandidateSpec {
                     format!("adapt: no pattern is called '{name}'"),
                 ));
             }
+        }
+        for (name, adapted) in &self.adapt {
+            let at = format!("{at}.adapt.{name}");
+            let given = |amount: Option<f64>| amount.unwrap_or(0.0);
+            amount::check(&at, "rate", given(adapted.rate))?;
+            amount::check(&at, "charge", given(adapted.charge))?;
+            amount::check(&at, "loads", given(adapted.loads))?;
+            amount::check(&at, "visits", given(adapted.visits))?;
+        }
+        for (horizon, partitions) in &self.partitions {
+            amount::check_partitions(&format!("{at}.partitions.{horizon}"), *partitions)?;
         }
         let expected = self.expect.iter().flat_map(|row| row.horizons.keys());
         let horizons = self.partitions.keys().chain(&self.only_at).chain(expected);

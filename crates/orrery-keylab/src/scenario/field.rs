@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::amount;
 use super::pattern::ScalarValue;
 use crate::error::KeylabError;
 
@@ -60,7 +61,7 @@ pub struct FieldSpec {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum ValueList {
-    /// Each with its share; shares are normalised.
+    /// Each with its share; what they leave over is shared in the same proportion.
     Shares(BTreeMap<String, f64>),
     /// Ranked: the first gets rank 1 of the share law.
     Ranked(Vec<ScalarValue>),
@@ -153,9 +154,18 @@ impl FieldSpec {
             given,
             self.missing + self.nulls,
         ];
-        if shares.iter().any(|share| !(0.0..=1.0).contains(share)) {
+        let heavy = self
+            .heavy
+            .iter()
+            .flat_map(|heavy| [heavy.share, heavy.traffic.unwrap_or(0.0)]);
+        if shares
+            .into_iter()
+            .chain(heavy)
+            .any(|share| !(0.0..=1.0).contains(&share))
+        {
             return Err(KeylabError::invalid(at, "shares lie between 0 and 1"));
         }
+        self.check_values(at)?;
         let placed = self.placed.or(self.count).unwrap_or(0);
         if placed > MAX_PLACED {
             return Err(KeylabError::invalid(
@@ -164,6 +174,57 @@ impl FieldSpec {
                     "{placed} values are more than {MAX_PLACED}: say how many to place, for example placed: 200000"
                 ),
             ));
+        }
+        Ok(())
+    }
+
+    fn check_values(&self, at: &str) -> Result<(), KeylabError> {
+        match &self.values {
+            Some(ValueList::Shares(shares)) => {
+                if shares.is_empty() {
+                    return Err(KeylabError::invalid(at, "values: name at least one"));
+                }
+                if let Some((value, _)) = shares.iter().find(|(_, share)| **share == 0.0) {
+                    return Err(KeylabError::invalid(
+                        at,
+                        format!("values: the share of {value} is 0; leave out what does not occur"),
+                    ));
+                }
+                let shares = shares.iter().map(|(value, share)| (&**value, *share));
+                amount::check_shares(&format!("{at}.values"), shares)?;
+            }
+            Some(ValueList::Ranked(list)) if list.is_empty() => {
+                return Err(KeylabError::invalid(at, "values: name at least one"));
+            }
+            _ => {}
+        }
+        if !self.groups.is_empty() {
+            let weights = self
+                .groups
+                .iter()
+                .map(|group| (&*group.format, group.share));
+            amount::check_weights(&format!("{at}.groups"), weights)?;
+        }
+        if let Some(group) = self
+            .groups
+            .iter()
+            .find(|group| !(1..=MAX_PLACED).contains(&group.count))
+        {
+            return Err(KeylabError::invalid(
+                at,
+                format!("groups: {}: count: from 1 to {MAX_PLACED}", group.format),
+            ));
+        }
+        if let Some(ShareLaw::Zipf(exponent)) = self.shares
+            && !(0.0..=100.0).contains(&exponent)
+        {
+            return Err(KeylabError::invalid(
+                at,
+                "shares: the exponent of zipf lies between 0 and 100",
+            ));
+        }
+        if self.placed == Some(0) {
+            return Err(KeylabError::invalid(at, "placed: at least 1"));
         }
         Ok(())
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::FieldSpec;
 use super::pattern::unknown_field;
+use super::{FieldSpec, amount};
 use crate::error::KeylabError;
 
 /// Volume and throughput at one time.
@@ -40,9 +40,8 @@ impl Horizon {
         at: &str,
         fields: &BTreeMap<String, FieldSpec>,
     ) -> Result<(), KeylabError> {
-        if !self.gb.is_finite() || self.gb < 0.0 || !self.rates.is_finite() || self.rates < 0.0 {
-            return Err(KeylabError::invalid(at, "gb and rates are not negative"));
-        }
+        amount::check(at, "gb", self.gb)?;
+        amount::check(at, "rates", self.rates)?;
         if self
             .ru
             .is_some_and(|ru| !(400.0..=1_000_000.0).contains(&ru))
@@ -52,11 +51,8 @@ impl Horizon {
                 "ru must lie between 400 and 1000000; leave it out to have it found",
             ));
         }
-        if self.partitions == Some(0) {
-            return Err(KeylabError::invalid(
-                at,
-                "a container has at least 1 partition",
-            ));
+        if let Some(partitions) = self.partitions {
+            amount::check_partitions(at, partitions)?;
         }
         for field in self.counts.keys() {
             if !fields.contains_key(field) {

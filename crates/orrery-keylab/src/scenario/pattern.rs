@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use orrery_model::partition_key::KeyComponent;
 use serde::{Deserialize, Serialize};
 
-use super::FieldSpec;
+use super::{FieldSpec, amount};
 use crate::error::KeylabError;
 
 /// One kind of request with its rate.
@@ -136,24 +136,48 @@ impl ScalarValue {
 }
 
 impl PatternSpec {
-    /// Refuses rates and charges that cannot be.
+    /// Refuses rates, charges, shares and batches that cannot be.
     pub(crate) fn check_amounts(&self, at: &str) -> Result<(), KeylabError> {
-        let amounts = [
-            self.rate,
-            self.peak,
-            self.charge.unwrap_or(0.0),
-            self.loads.unwrap_or(0.0),
-        ];
-        if amounts
-            .iter()
-            .any(|amount| !amount.is_finite() || *amount < 0.0)
+        /// Operations of the largest transaction that the service takes.
+        const MOST_OPERATIONS: u64 = 100;
+        let at = self.place(at);
+        amount::check(&at, "rate", self.rate)?;
+        amount::check(&at, "peak", self.peak)?;
+        amount::check(&at, "charge", self.charge.unwrap_or(0.0))?;
+        amount::check(&at, "loads", self.loads.unwrap_or(0.0))?;
+        if self
+            .batch
+            .is_some_and(|batch| !(1..=MOST_OPERATIONS).contains(&batch))
         {
             return Err(KeylabError::invalid(
                 at,
-                "rates and charges are not negative",
+                format!("batch: from 1 to {MOST_OPERATIONS} operations"),
             ));
         }
+        for (field, placement) in &self.at {
+            if let Placement::Shares(shares) = placement {
+                let weights = shares.iter().map(|(value, share)| (&**value, *share));
+                amount::check_weights(&format!("{at}: at.{field}"), weights)?;
+            }
+        }
         Ok(())
+    }
+
+    /// Refuses shares of `at` that are more than everything; what they leave over belongs to the
+    /// values as they are stored.
+    pub(crate) fn check_shares(&self, at: &str) -> Result<(), KeylabError> {
+        for (field, placement) in &self.at {
+            if let Placement::Shares(shares) = placement {
+                let shares = shares.iter().map(|(value, share)| (&**value, *share));
+                amount::check_shares(&format!("{}: at.{field}", self.place(at)), shares)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Its place in the file, with its name.
+    pub(crate) fn place(&self, at: &str) -> String {
+        format!("{at} ('{}')", self.name)
     }
 
     pub(super) fn check(
@@ -165,7 +189,10 @@ impl PatternSpec {
         let named = self.at.keys().chain(&self.sets).chain(&self.atomic_over);
         for field in named {
             if !fields.contains_key(field) {
-                return Err(KeylabError::invalid(at, unknown_field(field, fields)));
+                return Err(KeylabError::invalid(
+                    self.place(at),
+                    unknown_field(field, fields),
+                ));
             }
         }
         Ok(())

@@ -8,5 +8,6 @@ mod init;
 mod mutations;
 mod profile;
 mod properties;
+mod refusals;
 mod scenarios;
 mod schemas;
