@@ -365,7 +365,8 @@ fn column_type(text: &str) -> Result<(String, ColumnType), String> {
     Ok((column.to_owned(), kind.parse()?))
 }
 
-fn delimiter(text: &str) -> Result<u8> {
+/// A separator of cells.
+pub(crate) fn delimiter(text: &str) -> Result<u8> {
     match text.as_bytes() {
         [byte] if byte.is_ascii() => Ok(*byte),
         _ if text == "\\t" || text == "tab" => Ok(b'\t'),

@@ -126,8 +126,8 @@ pub fn settle<'a>(
             .map(|text| Filter::parse(text, &pattern.params))
             .transpose()
             .map_err(|message| {
-                let place = pattern.place(&format!("workload[{at}]"));
-                KeylabError::invalid(format!("{place}: where"), message)
+                let place = pattern.place(&format!("workload[{at}].where"));
+                KeylabError::invalid(place, message)
             })?;
         let peak = match window {
             Window::Mean => 1.0,

@@ -117,11 +117,30 @@ pub fn read_yaml<T: serde::de::DeserializeOwned>(
 /// The parser's message without what only its callers understand.
 fn plain_words(message: &str) -> String {
     /// What the parser says, and what people are to read.
-    const WORDS: [(&str, &str); 8] = [
+    const WORDS: [(&str, &str); 15] = [
         (", set DuplicateKeyPolicy in Options if acceptable", ""),
         ("duplicate mapping key:", "written twice:"),
         ("non-finite float ", ""),
         ("rejected by the configured policy", "is not a number"),
+        ("invalid floating point", "not a number"),
+        ("invalid u64", "not a whole number from 0 on"),
+        ("invalid boolean", "neither true nor false"),
+        (
+            "expected sequence start",
+            "a list was expected, as in [a, b]",
+        ),
+        (
+            "expected mapping start",
+            "members were expected, as in {name: value}",
+        ),
+        (
+            "multiple YAML documents detected; use from_str_multiple or from_str_multiple_with_options",
+            "a second document begins: a file holds one",
+        ),
+        (
+            "recursive references require weak recursion types",
+            "an alias stands within what it stands for",
+        ),
         (
             "data did not match any variant of untagged enum KeySpec",
             "a key is a path (/customerId), a list of two or three paths, or one of {concat: {of}}, {suffix: {of, buckets}}, {copies: {of, value, count}}",

@@ -13,6 +13,7 @@ pub mod trace;
 use std::collections::BTreeMap;
 
 use crate::error::KeylabError;
+use crate::routing::Filter;
 use crate::scenario::{Container, Horizon, Operation, PatternSpec};
 use crate::workload::Workload;
 use pattern::Seen;
@@ -149,6 +150,11 @@ impl Traffic {
         Self::default()
     }
 
+    /// Whether nothing reads or writes items.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
     /// What is known of the container.
     pub fn observed(&self) -> &Observed {
         &self.observed
@@ -164,25 +170,38 @@ impl Traffic {
         self.indifferent += 1;
     }
 
-    /// Adds a request.
-    pub fn add(&mut self, event: &Event<'_>) {
+    /// Adds a request; one with a text that is no query, or a charge that cannot be, is refused with
+    /// the reason.
+    pub fn add(&mut self, event: &Event<'_>) -> Result<(), String> {
+        /// Request units of one request that nobody ever pays.
+        const MOST_CHARGE: f64 = 1e12;
+        if !(0.0..=MOST_CHARGE).contains(&event.charge) {
+            return Err(format!("{} is no request charge", event.charge));
+        }
         if let Some(time) = event.time_us {
             self.first_us = Some(self.first_us.map_or(time, |first| first.min(time)));
             self.last_us = Some(self.last_us.map_or(time, |last| last.max(time)));
         }
         if event.is_refused {
             self.refused += event.count;
-            return;
+            return Ok(());
         }
-        self.requests += event.count;
         let shape = event.text.map_or_else(String::new, text::shape);
         let name = (event.deed, event.key.is_some(), shape);
-        let is_full = self.patterns.len() >= MOST_PATTERNS;
-        if is_full && !self.patterns.contains_key(&name) {
-            self.left_out += event.count;
-            return;
+        if !self.patterns.contains_key(&name) {
+            if let Some(text) = event.text {
+                // Texts of one shape differ in their literals only.
+                Filter::parse(text, &BTreeMap::new())?;
+            }
+            if self.patterns.len() >= MOST_PATTERNS {
+                self.requests += event.count;
+                self.left_out += event.count;
+                return Ok(());
+            }
         }
+        self.requests += event.count;
         self.patterns.entry(name).or_default().add(event);
+        Ok(())
     }
 
     /// Seconds from the first request to the last.

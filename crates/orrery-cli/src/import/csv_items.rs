@@ -53,6 +53,8 @@ pub struct CsvItems<R> {
     torn: Found,
     columns: Vec<Column>,
     sample: VecDeque<Result<StringRecord, Broken>>,
+    /// Why the sample ended early, told behind it.
+    ended: Option<io::Error>,
     options: CsvOptions,
     next: StringRecord,
 }
@@ -71,11 +73,16 @@ impl<R: Read> CsvItems<R> {
         let mut columns = columns(&header, &options)?;
         let mut sample = VecDeque::new();
         let mut next = StringRecord::new();
+        let mut ended = None;
         while sample.len() < SAMPLE {
-            match read(&mut reader, &mut next)? {
-                None => break,
-                Some(Ok(())) => sample.push_back(Ok(next.clone())),
-                Some(Err(broken)) => sample.push_back(Err(broken)),
+            match read(&mut reader, &mut next) {
+                Ok(None) => break,
+                Ok(Some(Ok(()))) => sample.push_back(Ok(next.clone())),
+                Ok(Some(Err(broken))) => sample.push_back(Err(broken)),
+                Err(error) => {
+                    ended = Some(error);
+                    break;
+                }
             }
         }
         check_delimiter(&header, &sample)?;
@@ -92,6 +99,7 @@ impl<R: Read> CsvItems<R> {
             torn,
             columns,
             sample,
+            ended,
             options,
             next,
         })
@@ -162,6 +170,9 @@ impl<R: Read> Records for CsvItems<R> {
         }
         if let Some(sampled) = self.sample.pop_front() {
             return Ok(Some(sampled.and_then(|record| self.item(&record))));
+        }
+        if let Some(error) = self.ended.take() {
+            return Err(error);
         }
         let mut next = std::mem::take(&mut self.next);
         let outcome = read(&mut self.reader, &mut next)?;

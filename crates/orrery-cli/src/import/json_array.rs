@@ -50,6 +50,15 @@ impl<R: BufRead> JsonArray<R> {
         }
     }
 
+    /// Takes the closing bracket; text behind it is no item.
+    fn close(&mut self) -> io::Result<Option<Result<Record, Broken>>> {
+        self.input.consume(1);
+        self.state = State::Done;
+        Ok(self
+            .peek()?
+            .map(|_| self.broken("there is text behind the closing ]; it is skipped")))
+    }
+
     fn broken(&mut self, message: &str) -> Result<Record, Broken> {
         self.state = State::Done;
         Err(Broken {
@@ -94,8 +103,7 @@ impl<R: BufRead> Records for JsonArray<R> {
             (State::Start, Some(b'[')) => {
                 self.input.consume(1);
                 if self.peek()? == Some(b']') {
-                    self.state = State::Done;
-                    return Ok(None);
+                    return self.close();
                 }
                 self.state = State::Inside;
                 self.element()
@@ -107,10 +115,7 @@ impl<R: BufRead> Records for JsonArray<R> {
                 self.peek()?;
                 self.element()
             }
-            (_, Some(b']')) => {
-                self.state = State::Done;
-                Ok(None)
-            }
+            (_, Some(b']')) => self.close(),
             (_, Some(_)) => Ok(Some(
                 self.broken("a comma or ] was expected; the rest of the file is skipped"),
             )),
@@ -219,6 +224,14 @@ mod tests {
         assert!(all("[{}").last().unwrap().is_err());
         assert!(all("{}").last().unwrap().is_err());
         assert!(all("[{} {}]").last().unwrap().is_ok());
+        for (text, items) in [("[{}]\nxx", 1), ("[]\n[{}]", 0)] {
+            let found = all(text);
+            assert_eq!(found.len(), items + 1);
+            assert_eq!(
+                found[items],
+                Err("2: there is text behind the closing ]; it is skipped".to_owned())
+            );
+        }
     }
 
     #[test]

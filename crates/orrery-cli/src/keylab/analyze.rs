@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use orrery_keylab::analysis::{Analysis, Laboratory};
 use orrery_keylab::emit::{self, Target};
@@ -75,9 +75,30 @@ pub struct DataArgs {
         value_name = "FILE"
     )]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub csv: CsvArgs,
+}
+
+/// How CSV is read.
+#[derive(Debug, Args)]
+pub struct CsvArgs {
     /// CSV: a text that means nothing, such as NA.
     #[arg(long, value_name = "TEXT")]
-    pub null: Vec<String>,
+    null: Vec<String>,
+    /// CSV: separator; tab for .tsv, else a comma.
+    #[arg(long, value_name = "CHAR", value_parser = crate::import::delimiter)]
+    delimiter: Option<u8>,
+}
+
+impl CsvArgs {
+    /// As the reader takes it.
+    pub fn options(&self) -> CsvOptions {
+        CsvOptions {
+            nulls: self.null.clone(),
+            delimiter: self.delimiter,
+            ..CsvOptions::default()
+        }
+    }
 }
 
 impl DataArgs {
@@ -90,7 +111,7 @@ impl DataArgs {
         container: Option<&str>,
     ) -> Result<(Profile, DataReport)> {
         if !self.files.is_empty() {
-            return data::profile(&self.files, &self.csv());
+            return data::profile(&self.files, &self.csv.options());
         }
         if sample.account.is_given() {
             let sampled = sample.read(container)?;
@@ -99,14 +120,6 @@ impl DataArgs {
         }
         let items = traffic::items_of(recorded)?;
         Ok((data::profile_items(items)?, DataReport::default()))
-    }
-
-    /// How CSV is read.
-    pub fn csv(&self) -> CsvOptions {
-        CsvOptions {
-            nulls: self.null.clone(),
-            ..CsvOptions::default()
-        }
     }
 }
 
@@ -135,7 +148,7 @@ impl From<EmitArg> for Target {
 pub fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     // A mistake in the workload is told before gigabytes are read.
     let written = args.workload.as_deref().map(read_workload).transpose()?;
-    let recorded = args.traffic.read()?;
+    let recorded = args.traffic.read(&args.data.csv.options())?;
     let container = args.traffic.container.as_deref();
     let (profile, report) = args
         .data
@@ -165,15 +178,15 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     } else {
         output::text(&terminal::render(&analysis))?;
     }
-    Ok(code(&report))
+    Ok(code(&report, recorded.as_ref()))
 }
 
 /// The exit code that the state of the data asks for.
-pub fn code(report: &DataReport) -> ExitCode {
-    if report.broken + report.cut_short > 0 {
-        ExitCode::from(SOME_BROKEN)
-    } else {
+pub fn code(report: &DataReport, recorded: Option<&Recorded>) -> ExitCode {
+    if report.is_whole() && recorded.is_none_or(|recorded| recorded.is_whole) {
         ExitCode::SUCCESS
+    } else {
+        ExitCode::from(SOME_BROKEN)
     }
 }
 
@@ -189,16 +202,14 @@ fn told(report: &DataReport, analysis: &mut Analysis) {
         analysis.notes.push(format!(
             "{} of the data could not be read and are not part of this; the first: {}",
             crate::report::plural(report.broken, "place"),
-            report.messages.first().map_or("", String::as_str)
+            report.places.first().map_or("", String::as_str)
         ));
     }
-    for message in &report.messages {
+    for message in report.messages() {
         // Standard error shows them even when the report goes into a file.
         let _ = output::note(message);
-        if report.cut_short > 0 && message.contains("ended early") {
-            analysis.notes.push(message.clone());
-        }
     }
+    analysis.notes.extend(report.unread.iter().cloned());
 }
 
 fn write_reports(folder: &Path, analysis: &Analysis) -> Result<()> {
@@ -221,6 +232,11 @@ fn emitted(
     target: Target,
     key: Option<&str>,
 ) -> Result<String> {
+    if workload.workload.is_empty() {
+        bail!(
+            "--emit needs --workload (or --trace, --query-log, --diagnostics): without requests no key is judged, so that none can be recommended"
+        );
+    }
     let row = match key {
         Some(key) => analysis
             .rows

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 use super::container::AccountArgs;
 use super::{analyze, data};
-use crate::import::csv_items::CsvOptions;
 use crate::output;
 
 /// Exit code when a key fails.
@@ -57,6 +56,8 @@ pub struct CheckArgs {
     /// Items of the container.
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "workload")]
     data: Vec<PathBuf>,
+    #[command(flatten)]
+    csv: analyze::CsvArgs,
     /// What is asked of the container.
     #[arg(long, value_name = "YAML", requires = "data")]
     workload: Option<PathBuf>,
@@ -103,8 +104,8 @@ pub fn run(args: &CheckArgs) -> Result<ExitCode> {
     let mut saved = Vec::new();
     if let Some(workload) = &args.workload {
         let workload = analyze::read_workload(workload)?;
-        let (profile, report) = data::profile(&args.data, &CsvOptions::default())?;
-        for message in &report.messages {
+        let (profile, report) = data::profile(&args.data, &args.csv.options())?;
+        for message in report.messages() {
             output::note(message)?;
         }
         let laboratory = Laboratory::new(&profile, &workload)?;

@@ -7,12 +7,14 @@
 
 mod blocks;
 mod faults;
+mod hints;
 mod parquet_rows;
 mod pieces;
 mod read;
 mod source;
+mod unpack;
 
-use std::io::{BufRead as _, Read as _};
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -23,7 +25,9 @@ use crate::import::csv_items::{CsvItems, CsvOptions};
 use crate::import::json_array::JsonArray;
 use crate::import::json_lines::JsonLines;
 use crate::import::record::Records;
-use source::{Format, format_of, open, source, sources};
+use blocks::LineBlocks;
+pub use faults::LineFaults;
+use source::{Format, Source, format_of, open, source, sources};
 
 /// Whole data up to this many items is computed exactly.
 const WHOLE_ITEMS: usize = 400_000;
@@ -38,10 +42,24 @@ const SAMPLE_BYTES: usize = 160 << 20;
 pub struct DataReport {
     /// Places that are no items.
     pub broken: u64,
-    /// Sentences about them, in order.
-    pub messages: Vec<String>,
-    /// Files that ended early.
-    pub cut_short: u64,
+    /// Sentences about the first of them, in order.
+    pub places: Vec<String>,
+    /// Sentences about files that were not read, or not to their end.
+    pub unread: Vec<String>,
+    /// What may have been meant.
+    pub hints: Vec<String>,
+}
+
+impl DataReport {
+    /// Every sentence, what matters most first.
+    pub fn messages(&self) -> impl Iterator<Item = &String> {
+        self.unread.iter().chain(&self.hints).chain(&self.places)
+    }
+
+    /// Whether everything was read.
+    pub fn is_whole(&self) -> bool {
+        self.broken == 0 && self.unread.is_empty()
+    }
 }
 
 /// Profiles files and folders of files.
@@ -66,8 +84,8 @@ pub fn profile(paths: &[PathBuf], csv: &CsvOptions) -> Result<(Profile, DataRepo
             "no item in {}{}",
             names.join(", "),
             report
-                .messages
-                .first()
+                .messages()
+                .next()
                 .map_or_else(String::new, |first| format!(": {first}"))
         );
     }
@@ -89,62 +107,100 @@ pub fn profile_items(items: &[Vec<u8>]) -> Result<Profile> {
     Ok(profiler.finish())
 }
 
-/// Hands over the lines of a file, unpacked, each with its number from 1.
-pub fn lines(path: &Path, with: &mut dyn FnMut(u64, &[u8]) -> Result<()>) -> Result<()> {
+/// Hands over the lines of a file, unpacked and not blank, each with its number from 1; the caller
+/// says what is wrong with a line. Where the file ends early, that is the last of the faults.
+pub fn lines(
+    path: &Path,
+    faults: &mut LineFaults,
+    with: &mut dyn FnMut(u64, &[u8]) -> Result<Option<String>>,
+) -> Result<()> {
     let source = source(path.to_owned());
     let mut stream = open(&source, &ProgressBar::hidden())?;
-    let mut number = 0;
-    let mut line = Vec::new();
+    start(&source, &mut stream)?;
+    let mut blocks = LineBlocks::new(0);
+    let mut last = 0;
     loop {
-        line.clear();
-        let read = stream
-            .by_ref()
-            .take(blocks::MAX_LINE as u64)
-            .read_until(b'\n', &mut line)
-            .with_context(|| format!("reading {}", source.name))?;
-        if read == 0 {
-            return Ok(());
+        let block = blocks.next(&mut stream);
+        for line in blocks.take_too_long() {
+            let most = blocks::MAX_LINE >> 20;
+            faults.push(&source.name, line, &format!("the line is over {most} MB"));
         }
-        number += 1;
-        if read == blocks::MAX_LINE {
-            bail!(
-                "{}:{number}: the line is over {} MB",
-                source.name,
-                blocks::MAX_LINE >> 20
-            );
-        }
-        if !line.trim_ascii().is_empty() {
-            with(number, line.trim_ascii())?;
-        }
+        let block = match block {
+            Ok(Some(block)) => block,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                faults.push(&source.name, last + 1, &ended_early(&error));
+                return Ok(());
+            }
+        };
+        let mut outcome = Ok(());
+        block.each(|number, text| {
+            last = number;
+            if outcome.is_ok() {
+                match with(number, text) {
+                    Ok(Some(message)) => faults.push(&source.name, number, &message),
+                    Ok(None) => {}
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        });
+        outcome?;
     }
 }
 
-/// Hands over the rows of a file of JSON objects or CSV, as JSON text; a wrong one ends it.
+/// Hands over the rows of a file of JSON objects or CSV, as JSON text; what is wrong with them goes
+/// to the faults.
 pub fn rows(
     path: &Path,
     csv: &CsvOptions,
+    faults: &mut LineFaults,
     with: &mut dyn FnMut(&[u8]) -> Result<(), String>,
 ) -> Result<()> {
     let source = source(path.to_owned());
     let mut stream = open(&source, &ProgressBar::hidden())?;
-    let name = source.name.clone();
-    let first = stream.fill_buf()?.trim_ascii_start().first().copied();
-    let mut of_records = |records: &mut dyn Records| -> Result<()> {
-        while let Some(record) = records.next()? {
-            let record = record
-                .map_err(|broken| anyhow::anyhow!("{name}:{}: {}", broken.line, broken.message))?;
-            with(&record.body)
-                .map_err(|message| anyhow::anyhow!("{name}:{}: {message}", record.line))?;
-        }
-        Ok(())
+    let first = start(&source, &mut stream)?;
+    let mut last = 0;
+    let mut of_records = |records: &mut dyn Records| loop {
+        let (line, message) = match records.next() {
+            Ok(None) => return,
+            Ok(Some(Ok(record))) => {
+                last = record.line;
+                match with(&record.body) {
+                    Ok(()) => continue,
+                    Err(message) => (record.line, message),
+                }
+            }
+            Ok(Some(Err(broken))) => (broken.line, broken.message),
+            Err(error) => {
+                faults.push(&source.name, last + 1, &ended_early(&error));
+                return;
+            }
+        };
+        faults.push(&source.name, line, &message);
     };
     match (format_of(path), first) {
-        (Some(Format::Csv { .. }), _) => {
-            let mut items = CsvItems::new(stream, csv.clone())
+        (Some(Format::Csv { tabs }), _) => {
+            let mut options = csv.clone();
+            options.delimiter = options.delimiter.or(tabs.then_some(b'\t'));
+            let mut items = CsvItems::new(stream, options)
                 .with_context(|| format!("reading {}", source.name))?;
-            of_records(&mut items)
+            of_records(&mut items);
         }
         (_, Some(b'[')) => of_records(&mut JsonArray::new(stream)),
         _ => of_records(&mut JsonLines::new(stream)),
     }
+    Ok(())
+}
+
+/// The first byte of a text that is not blank; UTF-16 is refused.
+fn start(source: &Source, stream: &mut impl BufRead) -> Result<Option<u8>> {
+    let wrong = || format!("reading {}", source.name);
+    if hints::is_utf16(stream.fill_buf().with_context(wrong)?) {
+        bail!("{}: {}", source.name, hints::UTF16);
+    }
+    source::first_byte(stream).with_context(wrong)
+}
+
+fn ended_early(error: &std::io::Error) -> String {
+    format!("reading ended early: {error}; what was read before counts")
 }

@@ -32,21 +32,21 @@ pub struct InitArgs {
 
 /// Runs the command.
 pub fn run(args: &InitArgs) -> Result<ExitCode> {
-    let recorded = args.traffic.read()?;
+    let recorded = args.traffic.read(&args.data.csv.options())?;
     let container = args.traffic.container.as_deref();
     let (profile, report) = args
         .data
         .profile(recorded.as_ref(), &args.sample, container)?;
-    for message in &report.messages {
+    for message in report.messages() {
         output::note(message)?;
     }
-    output::text(&match recorded {
+    output::text(&match &recorded {
         Some(recorded) => {
-            traffic::tell(&recorded)?;
+            traffic::tell(recorded)?;
             let workload = recorded.workload(profile.bytes as f64 / GIGABYTE)?;
             orrery_keylab::init::recorded(&workload, recorded.traffic.observed())?
         }
         None => orrery_keylab::init::workload(&profile),
     })?;
-    Ok(code(&report))
+    Ok(code(&report, recorded.as_ref()))
 }

@@ -9,7 +9,7 @@ use orrery_keylab::traffic::trace::TraceReader;
 use orrery_keylab::traffic::{Traffic, query_log};
 use orrery_keylab::workload::Workload;
 
-use super::data;
+use super::data::{self, LineFaults};
 use crate::import::csv_items::CsvOptions;
 use crate::output;
 
@@ -42,6 +42,8 @@ pub struct Recorded {
     pub items: Vec<Vec<u8>>,
     /// What is to be known beside them.
     pub notes: Vec<String>,
+    /// Whether every line could be read.
+    pub is_whole: bool,
     seconds: Option<f64>,
 }
 
@@ -80,8 +82,8 @@ impl TrafficArgs {
         !(self.trace.is_empty() && self.query_log.is_empty() && self.diagnostics.is_empty())
     }
 
-    /// Reads all of it.
-    pub fn read(&self) -> Result<Option<Recorded>> {
+    /// Reads all of it; `csv` says how rows of CSV are read.
+    pub fn read(&self, csv: &CsvOptions) -> Result<Option<Recorded>> {
         if !self.is_given() {
             return Ok(None);
         }
@@ -94,35 +96,37 @@ impl TrafficArgs {
         let mut traffic = Traffic::new();
         let mut items = Vec::new();
         let mut others = 0;
-        let mut broken = 0;
+        let mut faults = LineFaults::default();
         for path in &self.trace {
             let name = path.display().to_string();
             let mut reader = TraceReader::new(&name, self.container.as_deref());
-            data::lines(path, &mut |_, text| {
-                let is_whole = match std::str::from_utf8(text) {
-                    Ok(text) => reader.line(text, &mut traffic)?,
-                    Err(_) => false,
-                };
-                broken += u64::from(!is_whole);
-                Ok(())
+            data::lines(path, &mut faults, &mut |number, text| {
+                Ok(reader.line(number, text, &mut traffic)?)
             })?;
             others += reader.others();
             items.extend(reader.into_items());
         }
         for path in &self.query_log {
-            let name = path.display();
-            data::lines(path, &mut |number, text| {
-                query_log::line(text, &mut traffic)
-                    .map_err(|message| anyhow::anyhow!("{name}:{number}: {message}"))
+            data::lines(path, &mut faults, &mut |_, text| {
+                Ok(query_log::line(text, &mut traffic).err())
             })?;
         }
         let mut diagnostics = Diagnostics::new(self.container.as_deref());
-        let csv = CsvOptions::default();
         for path in &self.diagnostics {
-            data::rows(path, &csv, &mut |row| diagnostics.learn(row))?;
+            // What is wrong is told once, when requests are counted.
+            let mut seen = LineFaults::default();
+            data::rows(path, csv, &mut seen, &mut |row| diagnostics.learn(row))?;
         }
         for path in &self.diagnostics {
-            data::rows(path, &csv, &mut |row| diagnostics.count(row, &mut traffic))?;
+            data::rows(path, csv, &mut faults, &mut |row| {
+                diagnostics.count(row, &mut traffic)
+            })?;
+        }
+        if let (true, Some(first)) = (traffic.is_empty(), faults.first()) {
+            bail!(
+                "no request that reads or writes items, and {} could not be read; the first: {first}",
+                crate::report::plural(faults.count(), "line")
+            );
         }
         others += diagnostics.others();
         let mut notes = traffic.notes();
@@ -133,16 +137,12 @@ impl TrafficArgs {
                 crate::report::plural(others, "request")
             ));
         }
-        if broken > 0 {
-            notes.push(format!(
-                "{} of the trace cannot be read: a server that is killed leaves one",
-                crate::report::plural(broken, "line")
-            ));
-        }
+        notes.extend(faults.told());
         Ok(Some(Recorded {
             traffic,
             items,
             notes,
+            is_whole: faults.count() == 0,
             seconds: self.seconds,
         }))
     }

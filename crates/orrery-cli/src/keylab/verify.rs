@@ -17,8 +17,8 @@ use orrery_keylab::verify::compare::{Check, compare};
 use orrery_keylab::verify::{Subject, scaled_down};
 use serde::Serialize;
 
-use super::data;
-use crate::import::csv_items::CsvOptions;
+use super::analyze::{self, CsvArgs};
+use super::data::{self, DataReport};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -31,7 +31,8 @@ Examples:
 The engine runs in memory, under a clock that does not wait, with rates and throughput scaled down.
 The same seed gives the same numbers. What is compared, and the tolerances: docs/keylab.md.
 
-Exit code: 0 everything within its tolerance; 1 something is not, or it failed; 2 wrong usage.";
+Exit code: 0 everything within its tolerance; 3 so it is, but some of the data could not be read;
+1 something is not, or it failed; 2 wrong usage.";
 
 /// Options of `orrery keylab verify`.
 #[derive(Debug, Args)]
@@ -47,9 +48,8 @@ pub struct VerifyArgs {
     /// Files or folders with items, in the place of a scenario.
     #[arg(long, num_args = 1.., value_name = "FILE", requires = "workload")]
     data: Vec<PathBuf>,
-    /// CSV: a text that means nothing, such as NA.
-    #[arg(long, value_name = "TEXT")]
-    null: Vec<String>,
+    #[command(flatten)]
+    csv: CsvArgs,
     /// With --data: what is asked of the container.
     #[arg(long, value_name = "YAML")]
     workload: Option<PathBuf>,
@@ -133,8 +133,9 @@ pub fn run(args: &VerifyArgs) -> Result<ExitCode> {
     for path in &args.specs {
         of_scenario(args, path, &mut runs)?;
     }
+    let mut report = DataReport::default();
     if args.specs.is_empty() {
-        of_data(args, &mut runs)?;
+        report = of_data(args, &mut runs)?;
     }
     let failed = runs.iter().filter(|run| !run.passed()).count();
     if args.json {
@@ -152,7 +153,7 @@ pub fn run(args: &VerifyArgs) -> Result<ExitCode> {
         })?;
     }
     Ok(if failed == 0 {
-        ExitCode::SUCCESS
+        analyze::code(&report, None)
     } else {
         ExitCode::FAILURE
     })
@@ -173,7 +174,15 @@ impl VerifyArgs {
     }
 
     fn verify(&self, subject: &Subject<'_>, names: [&str; 3], runs: &mut Vec<Run>) -> Result<()> {
+        /// Partitions of the largest model: each has a store of its own in memory.
+        const MOST_PARTITIONS: usize = 4_096;
         let [name, key, horizon] = names;
+        let partitions = subject.places().len();
+        if partitions > MOST_PARTITIONS {
+            bail!(
+                "{name}: {key} at {horizon}: {partitions} partitions are more than {MOST_PARTITIONS}, which is what fits into memory: name another horizon with --horizon, or lower its rates and gb"
+            );
+        }
         let measurement = replay::run(subject, self.size())
             .with_context(|| format!("{name}: {key} at {horizon}"))?;
         let prediction = subject.predict(&measurement.charges, measurement.scale)?;
@@ -234,15 +243,11 @@ fn of_scenario(args: &VerifyArgs, path: &std::path::Path, runs: &mut Vec<Run>) -
     Ok(())
 }
 
-fn of_data(args: &VerifyArgs, runs: &mut Vec<Run>) -> Result<()> {
+fn of_data(args: &VerifyArgs, runs: &mut Vec<Run>) -> Result<DataReport> {
     let path = args.workload.as_deref().context("--workload is missing")?;
     let workload = super::analyze::read_workload(path)?;
-    let csv = CsvOptions {
-        nulls: args.null.clone(),
-        ..CsvOptions::default()
-    };
-    let (profile, report) = data::profile(&args.data, &csv)?;
-    for message in &report.messages {
+    let (profile, report) = data::profile(&args.data, &args.csv.options())?;
+    for message in report.messages() {
         output::note(message)?;
     }
     let laboratory = Laboratory::new(&profile, &workload)?;
@@ -275,5 +280,5 @@ fn of_data(args: &VerifyArgs, runs: &mut Vec<Run>) -> Result<()> {
     if runs.is_empty() {
         bail!("no such horizon");
     }
-    Ok(())
+    Ok(report)
 }

@@ -292,7 +292,7 @@ fn mistakes_in_yaml_are_told_with_their_place() {
     );
     let error =
         told("workload: [{name: a, op: query, rate: -1}]\nhorizons: [{name: now, gb: 1}]\n");
-    assert!(error.contains("not negative"), "{error}");
+    assert!(error.contains("rate is negative"), "{error}");
     let error = told("horizons: [{name: now, gb: 1, ru: 5}]\n");
     assert!(
         error.contains("horizons[0]") && error.contains("between 400 and 1000000"),

@@ -111,3 +111,19 @@ fn real_items_are_verified_too() {
     assert_eq!(said.code, 1);
     assert!(said.err.contains("/nothing"), "{said:?}");
 }
+
+#[test]
+fn more_partitions_than_memory_has_room_for_are_refused() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(example("s10-reference.yaml")).unwrap();
+    let many = text.replacen("{name: 1x,", "{name: 1x, partitions: 5000,", 1);
+    assert_ne!(text, many);
+    let scenario = folder.write("many.yaml", &many);
+    let said = run(&["keylab", "verify", &scenario, "--horizon", "1x"]);
+    assert_eq!(said.code, 1);
+    assert!(
+        said.err.contains("5000 partitions are more than 4096"),
+        "{}",
+        said.err
+    );
+}

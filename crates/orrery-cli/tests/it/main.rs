@@ -7,6 +7,7 @@ mod harness;
 mod help;
 mod import_export;
 mod keylab;
+mod keylab_damage;
 mod keylab_parquet;
 mod keylab_traffic;
 mod keylab_verify;

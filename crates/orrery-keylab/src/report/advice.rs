@@ -128,10 +128,33 @@ fn survivors(analysis: &Analysis) -> Vec<String> {
             ));
         }
     }
+    facts.extend(too_little(analysis));
     if facts.len() > 1 {
         facts.push("Replicate or cache the values that are too hot, or divide the data over several containers.".to_owned());
     }
     facts
+}
+
+/// The throughput that the least demanding key would do with, where a horizon has less than any.
+fn too_little(analysis: &Analysis) -> Option<String> {
+    let horizons = &analysis.rows.first()?.horizons;
+    (0..horizons.len()).find_map(|place| {
+        let (row, at) = analysis
+            .rows
+            .iter()
+            .filter_map(|row| Some((row, row.horizons.get(place)?)))
+            .min_by(|left, right| left.1.outcome.needed.total_cmp(&right.1.outcome.needed))?;
+        let outcome = &at.outcome;
+        (outcome.needed > outcome.provisioned).then(|| {
+            format!(
+                "{} RU/s at {} are too few for every key: {} needs {}. Raise `ru` there, or leave it out to have it found.",
+                amount(outcome.provisioned.round()),
+                at.name,
+                row.key,
+                amount(outcome.needed.ceil())
+            )
+        })
+    })
 }
 
 /// What gates warn of, by horizon; each warning once, where it first appears.

@@ -73,7 +73,7 @@ pub(crate) fn check_apart<'a>(
         if let Some(first) = known.insert(name, place) {
             return Err(KeylabError::invalid(
                 format!("{at}[{place}]"),
-                format!("'{name}' is the name of {at}[{first}] already; write another"),
+                format!("'{name}' is the name of [{first}] already; write another"),
             ));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::expected::ExpectedRow;
 use super::pattern::{ScalarValue, unknown_field};
@@ -65,10 +65,29 @@ pub enum KeySpec {
 #[serde(deny_unknown_fields)]
 pub struct Concat {
     /// The parts, in order.
+    #[serde(deserialize_with = "members")]
     pub of: Vec<String>,
     /// What stands between them.
     #[serde(default = "underscore")]
     pub separator: String,
+}
+
+/// A member may be written as the path that it is in a key.
+fn bare(path: &str) -> String {
+    path.strip_prefix('/').unwrap_or(path).to_owned()
+}
+
+fn member<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    Ok(bare(&String::deserialize(from)?))
+}
+
+fn optional_member<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(from)?.map(|path| bare(&path)))
+}
+
+fn members<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<String>, D::Error> {
+    let paths = Vec::<String>::deserialize(from)?;
+    Ok(paths.iter().map(|path| bare(path)).collect())
 }
 
 fn underscore() -> String {
@@ -88,11 +107,16 @@ fn tilde() -> String {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Suffix {
     /// The member.
+    #[serde(deserialize_with = "member")]
     pub of: String,
     /// How many labels.
     pub buckets: u64,
     /// The member from whose hash the label is computed; drawn at random when absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "optional_member",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub hash: Option<String>,
     /// The values that get labels; all unless given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -113,6 +137,7 @@ pub struct Suffix {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Copies {
     /// The member.
+    #[serde(deserialize_with = "member")]
     pub of: String,
     /// The value that is copied.
     pub value: ScalarValue,

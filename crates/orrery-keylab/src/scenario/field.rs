@@ -166,7 +166,19 @@ impl FieldSpec {
             return Err(KeylabError::invalid(at, "shares lie between 0 and 1"));
         }
         self.check_values(at)?;
-        let placed = self.placed.or(self.count).unwrap_or(0);
+        self.check_count(at, self.count.unwrap_or(1))
+    }
+
+    /// Refuses a number of values that is none, or of which too many would be placed.
+    pub(super) fn check_count(&self, at: &str, count: u64) -> Result<(), KeylabError> {
+        if count == 0 {
+            return Err(KeylabError::invalid(at, "count: at least 1"));
+        }
+        let placed = match self.time {
+            // Days and hours are placed one by one.
+            Some(_) => count,
+            None => self.placed.unwrap_or(count),
+        };
         if placed > MAX_PLACED {
             return Err(KeylabError::invalid(
                 at,

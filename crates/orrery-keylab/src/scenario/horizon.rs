@@ -54,10 +54,11 @@ impl Horizon {
         if let Some(partitions) = self.partitions {
             amount::check_partitions(at, partitions)?;
         }
-        for field in self.counts.keys() {
-            if !fields.contains_key(field) {
+        for (field, count) in &self.counts {
+            let Some(spec) = fields.get(field) else {
                 return Err(KeylabError::invalid(at, unknown_field(field, fields)));
-            }
+            };
+            spec.check_count(&format!("{at}.counts.{field}"), *count)?;
         }
         Ok(())
     }

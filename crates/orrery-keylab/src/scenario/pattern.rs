@@ -201,6 +201,11 @@ impl PatternSpec {
 
 /// The message for a name that is no field.
 pub(super) fn unknown_field(name: &str, fields: &BTreeMap<String, FieldSpec>) -> String {
+    if fields.is_empty() {
+        return format!(
+            "'{name}': values are counted in the data; only scenarios say how many there are"
+        );
+    }
     let known: Vec<&str> = fields.keys().map(String::as_str).collect();
     format!("'{name}' is no field; the fields are {}", known.join(", "))
 }

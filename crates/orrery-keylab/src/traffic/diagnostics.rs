@@ -79,6 +79,17 @@ impl Row {
             .or_else(|| value.as_str()?.trim().parse().ok())
     }
 
+    /// The request charge; 0 where a log has none.
+    fn charge(&self) -> Result<f64, String> {
+        match self.0.get("requestcharge") {
+            None | Some(Json::Null) => Ok(0.0),
+            Some(value) => self
+                .number("requestcharge")
+                .filter(|charge| charge.is_finite())
+                .ok_or_else(|| format!("requestCharge: {value} is no number")),
+        }
+    }
+
     fn category(&self) -> Category {
         let named = self.text("category").or_else(|| self.text("type"));
         let named = named.unwrap_or_default().to_ascii_lowercase();
@@ -235,6 +246,7 @@ impl Diagnostics {
         let key = known
             .and_then(|activity| self.key_of.get(activity))
             .cloned();
+        let charge = row.charge()?;
         let time = row.text("timegenerated").or_else(|| row.text("time"));
         traffic.add(&Event {
             time_us: time.and_then(time_us),
@@ -247,9 +259,8 @@ impl Diagnostics {
             count: row
                 .number("samplecount")
                 .map_or(1, |count| count.max(1.0) as u64),
-            ..Event::new(deed, row.number("requestcharge").unwrap_or(0.0))
-        });
-        Ok(())
+            ..Event::new(deed, charge)
+        })
     }
 
     /// Requests of other containers that were passed over.
@@ -401,6 +412,19 @@ mod tests {
         );
         assert_eq!(note_of("d/c", &lines[3..]), None, "too little for a word");
         assert_eq!(note_of("d/none", &lines), None);
+    }
+
+    #[test]
+    fn charges_that_are_none_are_told() {
+        for charge in [r#""much""#, r#""NaN""#, "-2.5", "true"] {
+            let row = format!(
+                r#"{{"Type":"CDBDataPlaneRequests","OperationName":"Create","StatusCode":"201","RequestCharge":{charge}}}"#
+            );
+            let error = Diagnostics::new(None)
+                .count(row.as_bytes(), &mut Traffic::new())
+                .expect_err(charge);
+            assert!(error.contains(charge), "{error}");
+        }
     }
 
     #[test]

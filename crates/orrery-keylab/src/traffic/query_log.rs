@@ -64,8 +64,7 @@ pub fn line(text: &[u8], traffic: &mut Traffic) -> Result<(), String> {
         operations: 1,
         count: line.count.unwrap_or(1),
         ..Event::new(deed, line.ru)
-    });
-    Ok(())
+    })
 }
 
 #[cfg(test)]
@@ -99,6 +98,8 @@ mod tests {
             (r#"{"ru": 3}"#, "neither"),
             (r#"{"query": "SELECT 1", "when": 3}"#, "when"),
             (r#"{"query": "SELECT 1", "time": "noon"}"#, "noon"),
+            (r#"{"query": "SELECT FROM WHERE"}"#, "SELECT FROM WHERE"),
+            (r#"{"op": "create", "ru": -3}"#, "-3 is no request charge"),
         ] {
             let error = line(text.as_bytes(), &mut traffic).expect_err("broken");
             assert!(error.contains(words), "{error}");

@@ -18,7 +18,8 @@ pub struct TraceReader {
     origin: String,
     /// Only this container.
     wanted: Option<String>,
-    lines: u64,
+    /// The number of the line at hand; 0 before the first.
+    line: u64,
     others: u64,
     items: Named,
 }
@@ -130,7 +131,7 @@ impl TraceReader {
         Self {
             origin: origin.to_owned(),
             wanted: container.map(path),
-            lines: 0,
+            line: 0,
             others: 0,
             items: Named::default(),
         }
@@ -138,42 +139,46 @@ impl TraceReader {
 
     fn error(&self, message: impl Into<String>) -> KeylabError {
         KeylabError::Data {
-            origin: format!("{}: line {}", self.origin, self.lines),
+            origin: format!("{}: line {}", self.origin, self.line),
             message: message.into(),
         }
     }
 
-    /// Takes a line. A broken one after the first is what a killed server leaves: it is passed over
-    /// and told by `false`.
-    pub fn line(&mut self, text: &str, traffic: &mut Traffic) -> Result<bool, KeylabError> {
-        self.lines += 1;
-        if text.trim().is_empty() {
-            return Ok(true);
-        }
-        let line: Line = match serde_json::from_str(text) {
+    /// Takes a line with its number in the file. A broken one after the first is passed over, and
+    /// the reason is returned: a server that is killed leaves one.
+    pub fn line(
+        &mut self,
+        number: u64,
+        text: &[u8],
+        traffic: &mut Traffic,
+    ) -> Result<Option<String>, KeylabError> {
+        let is_first = std::mem::replace(&mut self.line, number) == 0;
+        let line: Line = match serde_json::from_slice(text) {
             Ok(line) => line,
-            Err(_) if self.lines > 1 => return Ok(false),
-            Err(error) => return Err(self.error(format!("no trace: {error}"))),
+            Err(error) if !is_first => return Ok(Some(plain_words(&error))),
+            Err(error) => return Err(self.error(format!("no trace: {}", plain_words(&error)))),
         };
-        if self.lines == 1 && line.orrery_trace != Some(1) {
+        if is_first && line.orrery_trace != Some(1) {
             return Err(self.error("no trace of version 1; `orrery serve --trace FILE` writes one"));
         }
         if line.container.is_some() {
-            return self.container(line, traffic).map(|()| true);
+            return self.container(line, traffic).map(|()| None);
         }
         let Some(op) = &line.op else {
-            return Ok(true);
+            return Ok(None);
         };
         if self.wanted.is_none() {
             self.wanted.clone_from(&line.inside);
         }
         if self.wanted == line.inside {
+            if let Err(reason) = request(op, &line, traffic) {
+                return Ok(Some(reason));
+            }
             self.name_items(op, &line, &traffic.observed().key_paths);
-            request(op, &line, traffic);
         } else {
             self.others += 1;
         }
-        Ok(true)
+        Ok(None)
     }
 
     fn container(&mut self, line: Line, traffic: &mut Traffic) -> Result<(), KeylabError> {
@@ -237,7 +242,14 @@ impl TraceReader {
     }
 }
 
-fn request(op: &str, line: &Line, traffic: &mut Traffic) {
+/// What is wrong with a line, without the parser's own place: the line is told beside it.
+fn plain_words(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let end = text.rfind(" at line ").unwrap_or(text.len());
+    format!("{} at column {}", &text[..end], error.column())
+}
+
+fn request(op: &str, line: &Line, traffic: &mut Traffic) -> Result<(), String> {
     let key = |key: &Option<Vec<Json>>| {
         let text = |value: &Json| value.as_str().map(str::to_owned);
         key.as_ref().map(|values| values.iter().map(text).collect())
@@ -251,13 +263,16 @@ fn request(op: &str, line: &Line, traffic: &mut Traffic) {
                     is_refused: part.status == 429,
                     key: key(&part.key),
                     ..Event::new(deed, part.ru)
-                });
+                })?;
             }
         }
-        return;
+        return Ok(());
     }
-    let Some(deed) = deed(op, line.status) else {
-        return traffic.skip();
+    // A query that the server refused comes to no partition.
+    let is_refused_text = line.status == 400 && line.sql.is_some();
+    let Some(deed) = deed(op, line.status).filter(|_| !is_refused_text) else {
+        traffic.skip();
+        return Ok(());
     };
     traffic.add(&Event {
         time_us: line.t,
@@ -269,7 +284,7 @@ fn request(op: &str, line: &Line, traffic: &mut Traffic) {
         key: key(&line.key),
         operations: line.ops.len() as u64,
         ..Event::new(deed, line.ru)
-    });
+    })
 }
 
 /// The deed of an operation by its name in traces and logs; `None` for those that no key changes.

@@ -2,6 +2,7 @@
 
 use orrery_keylab::analysis::{Analysis, Laboratory};
 use orrery_keylab::profile::{Profile, Profiler};
+use orrery_keylab::report::terminal;
 use orrery_keylab::scenario::Scenario;
 use orrery_keylab::workload::Workload;
 
@@ -108,6 +109,15 @@ fn more_partitions_than_anybody_has() {
 }
 
 #[test]
+fn more_values_than_can_be_placed() {
+    for count in ["0", "1000000000000"] {
+        let wrong = format!("gb: 50, counts: {{customer: {count}}}");
+        let error = scenario_error("gb: 50", &wrong);
+        assert_words(&error, &["horizons[0].counts.customer"]);
+    }
+}
+
+#[test]
 fn rates_that_are_no_numbers() {
     for (rate, words) in [
         ("1e308", "rate is more than 1e12"),
@@ -165,7 +175,7 @@ fn batches_lifetimes_and_names() {
     }
     let twice = "[{name: now, gb: 50}, {name: now, gb: 90}]";
     let error = workload_error("[{name: now, gb: 50}]", twice);
-    assert_words(&error, &["horizons[1]", "'now'", "horizons[0]"]);
+    assert_words(&error, &["horizons[1]", "'now' is the name of [0]"]);
     let error = workload_error(
         "rate: 9}",
         "rate: 9}, {name: by customer, op: create, rate: 1}",
@@ -174,9 +184,24 @@ fn batches_lifetimes_and_names() {
 }
 
 #[test]
+fn members_of_made_keys_may_be_written_as_paths() {
+    for key in [
+        "{concat: {of: [/customer, /id]}}",
+        "{suffix: {of: /customer, buckets: 3, hash: /id}}",
+    ] {
+        let workload = format!("{WORKLOAD}candidates: [{key}]\n");
+        let notes = analyze(&workload).unwrap().notes.join("\n");
+        assert!(!notes.contains("WARNING"), "{notes}");
+    }
+}
+
+#[test]
 fn members_without_the_alias_are_told() {
     let error = analyze(&WORKLOAD.replace("c.customer = @c", "customer = @c")).unwrap_err();
-    assert_words(&error, &["('by customer'): where", "'customer'", "c.name"]);
+    assert_words(
+        &error,
+        &["workload[0].where ('by customer')", "'customer'", "c.name"],
+    );
     let long = format!("c.customer = {}", "'x' OR ".repeat(10_000));
     let error = analyze(&WORKLOAD.replace("c.customer = @c", &long)).unwrap_err();
     assert!(error.len() < 1_000, "{} letters", error.len());
@@ -198,6 +223,22 @@ fn what_the_data_does_not_have_is_told_in_the_report() {
         let workload = format!("{WORKLOAD}candidates: [{key}]\n");
         assert_words(&notes(&workload), &["WARNING", words]);
     }
+}
+
+#[test]
+fn throughput_that_is_too_little_is_told_with_what_would_do() {
+    let workload = WORKLOAD
+        .replace("rate: 9", "rate: 900")
+        .replace("gb: 50", "gb: 50, ru: 400");
+    let report = terminal::render(&analyze(&workload).unwrap());
+    assert_words(
+        &report,
+        &[
+            "recommended: none",
+            "400 RU/s at now are too few for every key",
+            "Raise `ru`",
+        ],
+    );
 }
 
 #[test]

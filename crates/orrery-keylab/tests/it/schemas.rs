@@ -217,12 +217,14 @@ fn reports_and_written_workloads_are_as_published() {
     let mut traffic = Traffic::new();
     for number in 0..400_u64 {
         let text = format!("SELECT * FROM c WHERE c.customer = 'c{}'", number % 4);
-        traffic.add(&Event {
-            time_us: Some(number * 10_000),
-            text: Some(&text),
-            key: Some(vec![Some(format!("c{}", number % 4))]),
-            ..Event::new(Deed::Query, 3.0)
-        });
+        traffic
+            .add(&Event {
+                time_us: Some(number * 10_000),
+                text: Some(&text),
+                key: Some(vec![Some(format!("c{}", number % 4))]),
+                ..Event::new(Deed::Query, 3.0)
+            })
+            .unwrap();
     }
     let recorded = traffic.workload(None, 1.0).unwrap();
     let text = init::recorded(&recorded, traffic.observed()).unwrap();

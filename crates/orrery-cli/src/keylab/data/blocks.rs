@@ -72,6 +72,8 @@ pub struct LineBlocks {
     carried: Vec<u8>,
     too_long: Vec<u64>,
     is_skipping: bool,
+    /// Why reading ended, told once the whole lines before are handed over.
+    ended: Option<io::Error>,
 }
 
 impl LineBlocks {
@@ -83,12 +85,8 @@ impl LineBlocks {
             carried: Vec::new(),
             too_long: Vec::new(),
             is_skipping: false,
+            ended: None,
         }
-    }
-
-    /// Lines read so far.
-    pub fn lines(&self) -> u64 {
-        self.line - 1
     }
 
     /// Lines that were too long to keep.
@@ -98,9 +96,23 @@ impl LineBlocks {
 
     /// The next block; `None` at the end.
     pub fn next(&mut self, stream: &mut impl BufRead) -> io::Result<Option<Block>> {
+        if let Some(error) = self.ended.take() {
+            return Err(error);
+        }
         let mut text = std::mem::take(&mut self.carried);
         loop {
-            let buffer = stream.fill_buf()?;
+            let buffer = match stream.fill_buf() {
+                Ok(buffer) => buffer,
+                Err(error) => {
+                    // The line that the error cuts is no item.
+                    text.truncate(memchr::memrchr(b'\n', &text).map_or(0, |end| end + 1));
+                    if text.is_empty() {
+                        return Err(error);
+                    }
+                    self.ended = Some(error);
+                    return Ok(Some(self.block(text)));
+                }
+            };
             if buffer.is_empty() {
                 let is_rest = !text.is_empty();
                 let block = self.block(text);

@@ -67,3 +67,47 @@ impl Faults {
         sentences
     }
 }
+
+/// Lines of recordings that are no requests.
+#[derive(Debug, Default)]
+pub struct LineFaults {
+    first: Vec<String>,
+    count: u64,
+}
+
+impl LineFaults {
+    /// Notes a line of a file.
+    pub fn push(&mut self, name: &str, line: u64, message: &str) {
+        self.count += 1;
+        if self.first.len() < TOLD {
+            self.first.push(format!("{name}:{line}: {message}"));
+        }
+    }
+
+    /// How many.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The first of them.
+    pub fn first(&self) -> Option<&str> {
+        self.first.first().map(String::as_str)
+    }
+
+    /// A sentence about them, if there are any.
+    pub fn told(&self) -> Option<String> {
+        let rest = self.count - self.first.len() as u64;
+        let further = if rest > 0 {
+            format!("; and {rest} more")
+        } else {
+            String::new()
+        };
+        (self.count > 0).then(|| {
+            format!(
+                "{} of the recording could not be read and are not part of this: {}{further}",
+                report::plural(self.count, "line"),
+                self.first.join("; ")
+            )
+        })
+    }
+}

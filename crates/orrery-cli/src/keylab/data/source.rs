@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use indicatif::ProgressBar;
 
+use super::unpack::{Sips, Zstd};
+
 const GZIP: &[u8] = b"\x1f\x8b";
 const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
 const PARQUET: &[u8] = b"PAR1";
@@ -92,11 +94,9 @@ pub fn open(source: &Source, bar: &ProgressBar) -> Result<BufReader<Box<dyn Read
         .fill_buf()
         .with_context(|| format!("reading {}", source.name))?;
     let stream: Box<dyn Read + Send> = if start.starts_with(GZIP) {
-        Box::new(flate2::bufread::MultiGzDecoder::new(packed))
+        Box::new(Sips(flate2::bufread::MultiGzDecoder::new(packed)))
     } else if start.starts_with(ZSTD) {
-        let decoder = ruzstd::decoding::StreamingDecoder::new(packed)
-            .map_err(|error| anyhow::anyhow!("{}: {error}", source.name))?;
-        Box::new(decoder)
+        Box::new(Zstd::new(packed))
     } else if start.starts_with(PARQUET) {
         bail!(
             "{} is Parquet, which is no recording of requests",
