@@ -107,13 +107,12 @@ pub fn profile_items(items: &[Vec<u8>]) -> Result<Profile> {
     Ok(profiler.finish())
 }
 
+/// Takes a line with its number; says what is wrong with it, or why nothing can go on.
+pub type TakeLine<'a> = dyn FnMut(u64, &[u8]) -> Result<Option<String>> + 'a;
+
 /// Hands over the lines of a file, unpacked and not blank, each with its number from 1; the caller
 /// says what is wrong with a line. Where the file ends early, that is the last of the faults.
-pub fn lines(
-    path: &Path,
-    faults: &mut LineFaults,
-    with: &mut dyn FnMut(u64, &[u8]) -> Result<Option<String>>,
-) -> Result<()> {
+pub fn lines(path: &Path, faults: &mut LineFaults, with: &mut TakeLine<'_>) -> Result<()> {
     let source = source(path.to_owned());
     let mut stream = open(&source, &ProgressBar::hidden())?;
     start(&source, &mut stream)?;

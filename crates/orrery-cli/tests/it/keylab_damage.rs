@@ -65,6 +65,7 @@ fn every_whole_line_before_the_damage_counts() {
     let (count, said) = analyzed(&written(&folder, "cut.ndjson.gz", cut), 3);
     assert_eq!(count, lines);
     told(count, &said);
+    assert!(said.err.contains("cut short"), "{}", said.err);
     let mut csv = String::from("id,customer\n");
     for number in 0..40_000 {
         let row = format!("{number},{:x}\n", number * 7_919);

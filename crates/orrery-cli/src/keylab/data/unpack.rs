@@ -14,7 +14,18 @@ impl<R: Read> Read for Sips<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         const SIP: usize = 4 << 10;
         let end = into.len().min(SIP);
-        self.0.read(&mut into[..end])
+        self.0.read(&mut into[..end]).map_err(|error| {
+            // The unpacker takes what follows a packed text for more of it.
+            damaged(match error.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    "the packed file is cut short, or something else follows it"
+                }
+                io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+                    "the packed file is damaged, or something else follows it"
+                }
+                _ => return error,
+            })
+        })
     }
 }
 
