@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::demand::Demand;
+use crate::roles::identity;
 use crate::routing::Known;
 use crate::scenario::{Concat, KeySpec, LabelRule, Suffix};
 use crate::table::{Column, TRUNCATIONS, Table};
@@ -59,12 +60,21 @@ pub fn first_round(table: &Table, demands: &[Demand<'_>]) -> Found {
         });
     }
     let mut levels = filtered.clone();
-    if !levels.iter().any(|name| name == "id") && table.column("id").is_some() {
-        levels.push("id".to_owned());
+    // What tells the items apart is the last level, whether requests name it or not.
+    let identity = identity(table).map_or("id", |column| column.name.as_str());
+    if !levels.iter().any(|name| name == identity) && table.column(identity).is_some() {
+        levels.push(identity.to_owned());
     }
+    // A level that requests change makes every such request a move (method: section 10).
+    let is_set = |name: &String| {
+        demands
+            .iter()
+            .any(|demand| demand.pattern.sets.contains(name))
+    };
+    levels.retain(|name| !is_set(name));
     let mut hierarchies = Vec::new();
     for first in &filtered {
-        if first == "id" {
+        if first == identity || is_set(first) {
             continue;
         }
         for second in &levels {
@@ -72,7 +82,7 @@ pub fn first_round(table: &Table, demands: &[Demand<'_>]) -> Found {
                 continue;
             }
             hierarchies.push(vec![first.clone(), second.clone()]);
-            if second == "id" {
+            if second == identity {
                 continue;
             }
             for third in &levels {

@@ -48,6 +48,23 @@ impl GateName {
     }
 }
 
+impl GateName {
+    /// What a key must have to pass, in five words or so.
+    pub fn asks(self) -> &'static str {
+        match self {
+            Self::G0 => "values that make sound keys",
+            Self::G1 => "the value never changes",
+            Self::G2 => "no value outgrows 20 GB",
+            Self::G3 => "no value alone is too hot",
+            Self::G4 => "hardly any request is refused",
+            Self::G5 => "nor in the worst minute",
+            Self::G6 => "queries to all partitions fit",
+            Self::G7 => "atomic operations share a value",
+            Self::G8 => "unique keys share a value",
+        }
+    }
+}
+
 /// What a gate found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]

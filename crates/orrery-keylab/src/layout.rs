@@ -32,6 +32,8 @@ pub struct Layout {
     pub scattered: f64,
     /// Visits a second beyond the first of each request, fan-out aside.
     pub further_visits: f64,
+    /// Reads of several values, which go to every partition where that is cheaper.
+    pub listings: Vec<Listing>,
     /// Queries a second that visit every partition.
     pub fan_out: f64,
     /// Request units a second that they take of every partition.
@@ -58,7 +60,29 @@ pub struct Layout {
     pub distinct: f64,
 }
 
+/// Reads of several values at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Listing {
+    /// Reads a second.
+    pub rate: f64,
+    /// Values of each.
+    pub values: f64,
+    /// Charge of each visit beyond the first.
+    pub visit: f64,
+}
+
 impl Layout {
+    /// Visits a second beyond the first of each request, fan-out aside, and what they take.
+    pub(crate) fn further(&self, partitions: f64) -> (f64, f64) {
+        let mut further = (self.further_visits, self.scattered);
+        for listing in &self.listings {
+            let visits = listing.rate * (listing.values.min(partitions) - 1.0).max(0.0);
+            further.0 += visits;
+            further.1 += visits * listing.visit;
+        }
+        further
+    }
+
     /// Adds up the requests that visit every partition.
     fn count_fan_out(&mut self, demands: &[Demand<'_>]) {
         for (demand, route) in demands.iter().zip(&self.routes) {
@@ -163,8 +187,9 @@ impl Route {
     pub fn cost(&self, partitions: f64, visit: f64) -> f64 {
         match self.reach {
             Reach::Point | Reach::Single => self.charge,
+            // No more than visiting every partition.
             Reach::Values(values) | Reach::Prefix(values) => {
-                self.charge + (values - 1.0).max(0.0) * visit
+                self.charge + (values.min(partitions) - 1.0).max(0.0) * visit
             }
             Reach::FanOut => partitions * visit + self.loads,
         }

@@ -167,12 +167,13 @@ fn at_throughput(layout: &Layout, volume: &Volume, ru: f64, rule: &PartitionRule
         }
     };
     let count = placed.demands.len();
-    let everywhere = layout.scattered / count as f64 + layout.fan_out_ru;
+    let (further, scattered) = layout.further(count as f64);
+    let everywhere = scattered / count as f64 + layout.fan_out_ru;
     for demand in &mut placed.demands {
         *demand = (*demand + everywhere) * volume.rates;
     }
     let total: f64 = placed.demands.iter().sum();
-    let visits = layout.requests + layout.further_visits + layout.fan_out * (count as f64 - 1.0);
+    let visits = layout.requests + further + layout.fan_out * (count as f64 - 1.0);
     let charge = if visits > 0.0 {
         total / (visits * volume.rates.max(f64::MIN_POSITIVE))
     } else {

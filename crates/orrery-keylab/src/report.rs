@@ -2,8 +2,10 @@
 
 pub mod advice;
 pub mod check;
+pub mod explain;
 pub mod html;
 pub mod json;
+pub mod legend;
 pub mod markdown;
 pub mod table;
 pub mod terminal;

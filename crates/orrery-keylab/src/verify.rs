@@ -117,7 +117,8 @@ impl<'a> Subject<'a> {
             ..volume
         };
         let places = Places::new(boundaries(&layout, &volume, &outcome, &rule));
-        let further = layout.further_visits + layout.fan_out * (outcome.partitions as f64 - 1.0);
+        let count = outcome.partitions as f64;
+        let further = layout.further(count).0 + layout.fan_out * (count - 1.0);
         Ok(Self {
             visits: (layout.requests + further) * volume.rates,
             origin,

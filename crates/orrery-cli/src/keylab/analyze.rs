@@ -9,7 +9,8 @@ use orrery_keylab::analysis::{Analysis, Laboratory};
 use orrery_keylab::emit::{self, Target};
 use orrery_keylab::placement::GIGABYTE;
 use orrery_keylab::profile::Profile;
-use orrery_keylab::report::{advice, html, json, markdown, terminal};
+use orrery_keylab::report::{advice, explain, html, json, markdown, terminal};
+use orrery_keylab::simulate::Row;
 use orrery_keylab::workload::Workload;
 
 use super::container::SampleArgs;
@@ -28,6 +29,7 @@ Examples:
   orrery keylab analyze --data orders.csv --workload workload.yaml
   orrery keylab analyze --data items/ --workload workload.yaml --out report
   orrery keylab analyze --data items.ndjson.gz --workload workload.yaml --emit bicep
+  orrery keylab analyze --data orders.csv --workload workload.yaml --key /shop   why not this one
   orrery keylab analyze --trace trace.ndjson                   recorded requests as the workload
   orrery keylab analyze --data orders.csv --diagnostics PT1H.json
   orrery keylab analyze --endpoint http://127.0.0.1:8081 --in shop/orders --workload workload.yaml
@@ -58,8 +60,8 @@ pub struct AnalyzeArgs {
     /// Print what deploys the recommended key.
     #[arg(long, value_enum)]
     emit: Option<EmitArg>,
-    /// With --emit: this key instead of the recommended one, by its name in the report.
-    #[arg(long, value_name = "KEY", requires = "emit")]
+    /// Explain this key, by its name in the report; with --emit, deploy it instead of the recommended one.
+    #[arg(long, value_name = "KEY", conflicts_with = "json")]
     key: Option<String>,
 }
 
@@ -173,6 +175,8 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
             target.into(),
             args.key.as_deref(),
         )?)?;
+    } else if let Some(key) = &args.key {
+        output::text(&explain::render(&analysis, named(&analysis, key)?))?;
     } else if args.json {
         output::line(&json::render(&analysis)?)?;
     } else {
@@ -226,6 +230,22 @@ fn write_reports(folder: &Path, analysis: &Analysis) -> Result<()> {
     Ok(())
 }
 
+/// The row of the key that was asked for.
+fn named<'a>(analysis: &'a Analysis, key: &str) -> Result<&'a Row> {
+    let excluded = analysis
+        .excluded
+        .iter()
+        .find(|excluded| excluded.key == key);
+    if let Some(excluded) = excluded {
+        anyhow::bail!("{key} is no candidate of its own: it {}", excluded.reason);
+    }
+    explain::find(analysis, key).with_context(|| {
+        format!(
+            "no candidate is called {key}: --json lists them, and `candidates` in the workload file adds one"
+        )
+    })
+}
+
 fn emitted(
     analysis: &Analysis,
     workload: &Workload,
@@ -238,11 +258,7 @@ fn emitted(
         );
     }
     let row = match key {
-        Some(key) => analysis
-            .rows
-            .iter()
-            .find(|row| row.key == key)
-            .with_context(|| format!("no candidate is called {key}"))?,
+        Some(key) => named(analysis, key)?,
         None => advice::winner(analysis).context(
             "no key passes every gate, so there is nothing to deploy; --key names one nevertheless",
         )?,

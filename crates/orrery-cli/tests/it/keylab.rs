@@ -333,6 +333,33 @@ fn init_writes_a_workload_that_analyze_takes() {
         &workload,
     ]);
     assert!(said.out.contains("recommended: /"), "{}", said.out);
+    assert!(
+        said.out.contains("guesses of `keylab init`"),
+        "{}",
+        said.out
+    );
+    let explained = |key: &str| {
+        run(&[
+            "keylab",
+            "analyze",
+            "--data",
+            &data,
+            "--workload",
+            &workload,
+            "--key",
+            key,
+        ])
+    };
+    let said = explained("/country");
+    assert!(
+        said.code == 0 && said.out.starts_with("/country: ") && said.out.contains("Recommended is"),
+        "{said:?}"
+    );
+    let said = explained("/nothing");
+    assert!(
+        said.code == 1 && said.err.contains("no candidate is called /nothing"),
+        "{said:?}"
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use super::{Analysis, DELTA, Laboratory};
 use crate::evidence::items_to_exclude;
 use crate::placement::GIGABYTE;
 use crate::profile::{MAX_PATHS, Profile};
+use crate::roles::identity;
 
 impl Laboratory<'_> {
     pub(super) fn notes(&self, analysis: &mut Analysis) {
@@ -23,6 +24,15 @@ impl Laboratory<'_> {
         }
         analysis.notes.extend(self.unknown(analysis));
         analysis.notes.extend(embedding(self.profile));
+        if self.table.column("id").is_none() {
+            let which = match identity(&self.table) {
+                Some(column) => format!("{} is another in every item and could be it", column.name),
+                None => "the data has none".to_owned(),
+            };
+            analysis.notes.push(format!(
+                "every item needs an `id`, a text that is unique within its key value: {which}"
+            ));
+        }
         if let Some(last) = self.workload.horizons.last() {
             let needed = items_to_exclude(self.rule.value_gb() / last.gb.max(1e-9), DELTA);
             if needed > rows {

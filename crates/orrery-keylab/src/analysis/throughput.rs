@@ -4,6 +4,8 @@
 //! refuses anything: what skew and fan-out cost would stand in its price alone. So the least of
 //! all keys is found, and those that need more than half as much again are judged at that.
 
+use std::fmt::Write as _;
+
 use super::{Excluded, Laboratory, Looked};
 use crate::gate::{Finding, GateName};
 use crate::outcome::Volume;
@@ -61,9 +63,11 @@ impl Laboratory<'_> {
                 let is_concerned =
                     matches!(answer.gate, GateName::G3 | GateName::G4 | GateName::G5);
                 if is_concerned && answer.finding != Finding::Pass {
-                    answer.reason.push_str(&format!(
+                    // Writing to a string cannot fail.
+                    let _ = write!(
+                        answer.reason,
                         " (with {ru} RU/s in all, half as much again as the best key needs)"
-                    ));
+                    );
                 }
             }
         }

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::groups::{Groups, component, group_text};
 use super::reach::reach;
 use super::scenario::{counted_positions, labels};
-use super::{HeadValues, Keys, Layout, PrefixReads, Route};
+use super::{HeadValues, Keys, Layout, Listing, PrefixReads, Route};
 use crate::demand::{self, Charges, Demand};
 use crate::evidence::{Interval, clopper_pearson};
 use crate::placement::Hash;
@@ -81,6 +81,7 @@ pub fn of_sample(sampled: &Sampled<'_>) -> (Layout, Groups) {
         },
         scattered: 0.0,
         further_visits: 0.0,
+        listings: Vec::new(),
         fan_out: 0.0,
         fan_out_ru: 0.0,
         visit: sampled.charges.visit,
@@ -330,9 +331,11 @@ fn flat(sampled: &Sampled<'_>, groups: &Groups, shares: &[Vec<(u32, f64)>], layo
             by_group[group as usize] += ru * share;
         }
         if let (Reach::Values(values), false) = (route.reach, sampled.is_measured) {
-            let further = demand.rate * (values - 1.0).max(0.0);
-            layout.further_visits += further;
-            layout.scattered += further * demand.visit;
+            layout.listings.push(Listing {
+                rate: demand.rate,
+                values,
+                visit: demand.visit,
+            });
         }
     }
     let parts = match sampled.key {
@@ -457,9 +460,11 @@ fn hierarchy(
                     demand[place[group as usize]] += ru * share;
                 }
                 if let (Reach::Values(values), false) = (reach, sampled.is_measured) {
-                    let further = pattern.rate * (values - 1.0).max(0.0);
-                    layout.further_visits += further;
-                    layout.scattered += further * pattern.visit;
+                    layout.listings.push(Listing {
+                        rate: pattern.rate,
+                        values,
+                        visit: pattern.visit,
+                    });
                 }
             }
         }

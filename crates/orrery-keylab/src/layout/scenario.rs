@@ -96,6 +96,7 @@ pub fn of_scenario(building: &Building<'_>) -> Result<Layout, KeylabError> {
         },
         scattered: 0.0,
         further_visits: 0.0,
+        listings: Vec::new(),
         fan_out: 0.0,
         fan_out_ru: 0.0,
         visit: charges.visit,

@@ -116,10 +116,10 @@ fn survivors(analysis: &Analysis) -> Vec<String> {
             .then(right.score.total_cmp(&left.score))
     });
     let mut facts = vec!["No key passes every gate.".to_owned()];
-    for row in rows.into_iter().take(2) {
+    for (row, place) in rows.into_iter().zip(["lasts longest", "comes next"]) {
         if let Some(failure) = &row.first_failure {
             facts.push(format!(
-                "{} lasts longest among them: it fails {:?} ({}) at {}: {}.",
+                "{} {place} among them: it fails {:?} ({}) at {}: {}.",
                 row.key,
                 failure.gate,
                 failure.gate.subject(),
@@ -171,6 +171,21 @@ pub fn conditions(row: &Row) -> Vec<(&AtHorizon, String)> {
         }
     }
     found
+}
+
+/// The first gate that fails, else the conditions; empty when nothing speaks against a key.
+pub fn objection(row: &Row) -> String {
+    if let Some(failure) = &row.first_failure {
+        return format!(
+            "{:?} at {}: {}",
+            failure.gate, failure.horizon, failure.reason
+        );
+    }
+    let wanted: Vec<String> = conditions(row)
+        .into_iter()
+        .map(|(at, text)| format!("condition at {}: {text}", at.name))
+        .collect();
+    wanted.join("; ")
 }
 
 /// The share of the requests that name one value of the key, or of its first level.

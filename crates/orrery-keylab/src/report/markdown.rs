@@ -45,6 +45,12 @@ pub fn render(analysis: &Analysis) -> String {
             &mut text,
         );
     }
+    let excluded: Vec<String> = analysis
+        .excluded
+        .iter()
+        .map(|excluded| format!("`{}` {}", excluded.key, excluded.reason))
+        .collect();
+    list("Not among the candidates", &excluded, &mut text);
     spreads(analysis, &mut text);
     list("Questions", &analysis.questions, &mut text);
     list("Notes", &analysis.notes, &mut text);
@@ -65,7 +71,7 @@ fn candidates(rows: &[Row], text: &mut String) {
     let names: Vec<&str> = rows[0].horizons.iter().map(|at| at.name.as_str()).collect();
     let _ = writeln!(
         text,
-        "\n## Candidates ({})\n\n| key | verdict | RU/s total | RU/s needed | 429 % | max GB | partitions | score | first failing gate |\n|---|---|---|---|---|---|---|---|---|",
+        "\n## Candidates ({})\n\n| key | verdict | RU/s total | RU/s needed | 429 % | max GB | partitions | score | first failing gate, or condition |\n|---|---|---|---|---|---|---|---|---|",
         names.join(" / ")
     );
     for row in rows {
@@ -83,14 +89,7 @@ fn candidates(rows: &[Row], text: &mut String) {
             each(&|at| gigabytes(at.outcome.largest_gb.estimate)),
             each(&|at| at.outcome.partitions.to_string()),
             row.score,
-            row.first_failure
-                .as_ref()
-                .map_or_else(String::new, |failure| format!(
-                    "{:?} at {}: {}",
-                    failure.gate,
-                    failure.horizon,
-                    failure.reason.replace('|', "\\|")
-                ))
+            advice::objection(row).replace('|', "\\|")
         );
     }
 }

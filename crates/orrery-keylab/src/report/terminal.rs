@@ -3,11 +3,12 @@
 
 use std::fmt::Write as _;
 
-use super::advice;
 use super::table::align;
 use super::text::{amount, gigabytes, shortened};
+use super::{advice, legend};
 use crate::analysis::{Analysis, SPREAD_AT};
 use crate::simulate::{AtHorizon, Row};
+use crate::verdict::Verdict;
 
 /// Candidates that are shown.
 const SHOWN: usize = 12;
@@ -57,7 +58,8 @@ fn ranked(analysis: &Analysis, text: &mut String) {
         "max GB".to_owned(),
         "load by partition against its budget".to_owned(),
     ]];
-    for row in analysis.rows.iter().take(SHOWN) {
+    let shown = shown(&analysis.rows);
+    for row in &shown {
         let each = |of: &dyn Fn(&AtHorizon) -> String| {
             row.horizons.iter().map(of).collect::<Vec<_>>().join(" / ")
         };
@@ -72,13 +74,7 @@ fn ranked(analysis: &Analysis, text: &mut String) {
         ]);
     }
     text.push_str(&align(&lines));
-    if analysis.rows.len() > SHOWN {
-        let _ = writeln!(
-            text,
-            "and {} more (--json shows all)",
-            analysis.rows.len() - SHOWN
-        );
-    }
+    beside_table(analysis, &shown, text);
     let _ = match advice::winner(analysis) {
         Some(row) => writeln!(text, "\nrecommended: {} ({})", row.key, row.verdict.word()),
         None => writeln!(text, "\nrecommended: none"),
@@ -90,6 +86,78 @@ fn ranked(analysis: &Analysis, text: &mut String) {
         text,
     );
     text.push('\n');
+}
+
+/// The rows that are shown: the best ones, and of keys that are made from one field no more than
+/// two, which differ little.
+fn shown(rows: &[Row]) -> Vec<&Row> {
+    const VARIANTS: usize = 2;
+    let mut made: Vec<&str> = Vec::new();
+    let mut shown = Vec::new();
+    for row in rows {
+        if row.complexity > 0 {
+            let base = base(row);
+            if made.iter().filter(|other| **other == base).count() >= VARIANTS {
+                continue;
+            }
+            made.push(base);
+        }
+        shown.push(row);
+    }
+    shown.truncate(SHOWN);
+    shown
+}
+
+/// The field that a key is made from in the first place.
+fn base(row: &Row) -> &str {
+    let fields = row.definition.fields();
+    let first = fields.first().copied().unwrap_or_default();
+    first.split('@').next().unwrap_or_default()
+}
+
+/// What stands under the table: what is not in it, conditions, and what the words mean.
+fn beside_table(analysis: &Analysis, shown: &[&Row], text: &mut String) {
+    let more = analysis.rows.len() - shown.len();
+    // Writing to a string cannot fail.
+    if more > 0 {
+        let _ = writeln!(
+            text,
+            "and {more} more, mostly variants of these (--json and --out show all; --key KEY explains one)"
+        );
+    }
+    for excluded in analysis.excluded.iter().take(SHOWN) {
+        let _ = writeln!(
+            text,
+            "not in the table: {} {}",
+            excluded.key, excluded.reason
+        );
+    }
+    let mut conditions: Vec<(String, Vec<&str>)> = Vec::new();
+    for row in shown
+        .iter()
+        .filter(|row| row.verdict == Verdict::Conditional)
+    {
+        let wanted: Vec<String> = advice::conditions(row)
+            .into_iter()
+            .map(|(at, condition)| format!("at {}, {condition}", at.name))
+            .collect();
+        let wanted = wanted.join("; ");
+        match conditions.iter_mut().find(|(known, _)| *known == wanted) {
+            Some((_, keys)) => keys.push(&row.key),
+            None => conditions.push((wanted, vec![&row.key])),
+        }
+    }
+    for (condition, keys) in conditions {
+        let _ = writeln!(text, "condition of {}: {condition}", keys.join(", "));
+    }
+    text.push('\n');
+    for line in legend::RANKED.iter().map(|line| (*line).to_owned()) {
+        let _ = writeln!(text, "  {line}");
+    }
+    let gates = legend::gates(shown);
+    if !gates.is_empty() {
+        let _ = writeln!(text, "  {}", gates.join("; "));
+    }
 }
 
 fn section(title: &str, sentences: &[String], text: &mut String) {
@@ -167,6 +235,10 @@ fn without_workload(analysis: &Analysis, text: &mut String) {
         ]);
     }
     text.push_str(&align(&lines));
+    text.push('\n');
+    for line in legend::SPREAD {
+        let _ = writeln!(text, "  {line}");
+    }
     text.push_str("\nThe data alone tells how stored items would spread, which values are heavy, and what is missing.\nIt cannot tell which requests reach one partition, what they cost, or what happens when it grows.\nThree questions decide:\n");
     for question in &analysis.questions {
         let _ = writeln!(text, "  - {question}");

@@ -1,10 +1,10 @@
 //! Workload files that are written from data: what is recognised, and what the first answer is.
 
-use orrery_keylab::analysis::Laboratory;
+use orrery_keylab::analysis::{Analysis, Laboratory};
 use orrery_keylab::init;
 use orrery_keylab::placement::version2;
 use orrery_keylab::profile::{Profile, Profiler};
-use orrery_keylab::report::{advice, markdown, terminal};
+use orrery_keylab::report::{advice, explain, markdown, terminal};
 use orrery_keylab::roles::Roles;
 use orrery_keylab::scenario::Operation;
 use orrery_keylab::table::Table;
@@ -153,4 +153,120 @@ fn odd_names_make_a_file_that_can_be_read() {
     let workload =
         Workload::from_yaml(&text, "w.yaml").unwrap_or_else(|error| panic!("{error}: {text}"));
     assert!(Laboratory::new(&profile, &workload).is_ok(), "{text}");
+}
+
+/// The orders with the workload that is written for them.
+fn analysed() -> Analysis {
+    let profile = orders(12_000);
+    let text = init::workload(&profile).replace("guessedRates: true", "");
+    let workload = Workload::from_yaml(&text, "w.yaml").unwrap();
+    Laboratory::new(&profile, &workload).unwrap().analyze()
+}
+
+#[test]
+fn a_report_explains_what_it_shows_and_what_it_does_not() {
+    let analysis = analysed();
+    let (told, markdown) = (terminal::render(&analysis), markdown::render(&analysis));
+    assert!(
+        told.contains("order_id is another in every item and could be it"),
+        "{told}"
+    );
+    let condition = "customer_email holds mail addresses";
+    assert!(told.contains("condition of /customer_email"), "{told}");
+    assert!(
+        told.contains(condition) && markdown.contains(condition),
+        "{told}"
+    );
+    for words in ["score: what", "G1 stability: the value never changes"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!told.contains("G7"), "no gate that does not occur: {told}");
+    assert!(
+        told.contains("[/customer_email,/order_id]"),
+        "the owner with what tells items apart: {told}"
+    );
+    let (few, none) = (orders(600), Workload::default());
+    let spread = Laboratory::new(&few, &none).unwrap().analyze();
+    assert!(terminal::render(&spread).contains("effective: so many"));
+}
+
+#[test]
+fn a_member_that_groups_like_another_is_named_under_the_table() {
+    let profile = profile((0..2_000_u64).map(|number| {
+        let customer = number % 100;
+        format!("{{\"id\":\"{number}\",\"customerId\":\"c{customer}\",\"customerName\":\"n{customer}\"}}")
+    }));
+    let workload = "workload: [{name: r, op: query, where: c.customerId = @c, rate: 10}]\nhorizons: [{name: now, gb: 1}]\n";
+    let workload = Workload::from_yaml(workload, "w.yaml").unwrap();
+    let analysis = Laboratory::new(&profile, &workload).unwrap().analyze();
+    let words = "/customerName groups the items exactly as /customerId does";
+    assert!(terminal::render(&analysis).contains(&format!("not in the table: {words}")));
+    assert!(markdown::render(&analysis).contains("`/customerName` groups the items"));
+}
+
+#[test]
+fn variants_of_one_field_do_not_bury_the_others() {
+    let items = (0..20_000_u64).map(|number| {
+        let (month, day) = (1 + number % 12, 1 + number % 28);
+        format!("{{\"id\":\"r{number}\",\"device\":\"d{}\",\"at\":\"2026-{month:02}-{day:02}T00:00:00Z\",\"kind\":\"k{}\"}}", number * 31 % 10, number % 3)
+    });
+    let workload = "workload:\n  - {name: device, op: query, where: 'c.device = @d', rate: 20, charge: 5}\n  - {name: reading, op: create, rate: 300}\nhorizons: [{name: now, gb: 400, ru: 20000}]\n";
+    let workload = Workload::from_yaml(workload, "w.yaml").unwrap();
+    let profile = profile(items);
+    let analysis = Laboratory::new(&profile, &workload).unwrap().analyze();
+    let made = |text: &str| {
+        let lines = text.lines().skip_while(|line| !line.starts_with("key"));
+        lines
+            .take_while(|line| !line.starts_with("and "))
+            .filter(|line| {
+                ["device_", "device.", "[/device,"]
+                    .iter()
+                    .any(|made| line.starts_with(made))
+            })
+            .count()
+    };
+    let variants = analysis
+        .rows
+        .iter()
+        .filter(|row| row.key.starts_with("device_") || row.key.starts_with("device."));
+    assert!(variants.count() > 2);
+    let told = terminal::render(&analysis);
+    assert_eq!(made(&told), 2, "{told}");
+}
+
+#[test]
+fn listing_many_values_costs_no_more_than_visiting_every_partition() {
+    // One partition: 28 days of one customer are read in one visit.
+    let profile = orders(12_000);
+    let workload = "workload: [{name: r, op: query, where: c.customer_email = @c, rate: 10}]\nhorizons: [{name: now, gb: 1, ru: 4000}]\ncandidates: [{concat: {of: [customer_email, ordered_at@day]}}]\n";
+    let workload = Workload::from_yaml(workload, "w.yaml").unwrap();
+    let days = Laboratory::new(&profile, &workload).unwrap().analyze();
+    let total = |key: &str| {
+        let row = days.rows.iter().find(|row| row.key == key).unwrap();
+        row.horizons[0].outcome.total
+    };
+    let joined = days
+        .rows
+        .iter()
+        .find(|row| row.key.contains("ordered_at@day"))
+        .unwrap();
+    assert!((total(&joined.key) - total("/customer_email")).abs() < 1e-6);
+}
+
+#[test]
+fn one_key_is_explained() {
+    let analysis = analysed();
+    let row = explain::find(&analysis, "shop").unwrap();
+    let text = explain::render(&analysis, row);
+    for words in [
+        "/shop: Reject",
+        "It has 2 values",
+        "the largest is \"web\"",
+        "every partition is visited by 'read one'",
+        "It fails G",
+        "Recommended is /",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(explain::find(&analysis, "nothing").is_none());
 }
