@@ -265,8 +265,12 @@ pub fn boundaries(
             .partition_point(|head| head.1 <= bound)
             .saturating_sub(1);
         let mut position = heads[head].0.to_be_bytes().to_vec();
-        for level in &below[bound % below.len()][..levels] {
-            position.extend_from_slice(&level.to_be_bytes());
+        // A cut in front of a whole first-level value lies before everything that begins with it, so
+        // that reads of the value have nothing to visit on the other side.
+        if heads[head].1 < bound {
+            for level in &below[bound % below.len()][..levels] {
+                position.extend_from_slice(&level.to_be_bytes());
+            }
         }
         positions.push(position);
     }
