@@ -13,6 +13,7 @@ pub mod trace;
 use std::collections::BTreeMap;
 
 use crate::error::KeylabError;
+use crate::report::text::shortened;
 use crate::routing::Filter;
 use crate::scenario::{Container, Horizon, Operation, PatternSpec};
 use crate::workload::Workload;
@@ -176,7 +177,8 @@ impl Traffic {
         /// Request units of one request that nobody ever pays.
         const MOST_CHARGE: f64 = 1e12;
         if !(0.0..=MOST_CHARGE).contains(&event.charge) {
-            return Err(format!("{} is no request charge", event.charge));
+            let charge = shortened(&event.charge.to_string(), 24);
+            return Err(format!("{charge} is no request charge"));
         }
         if let Some(time) = event.time_us {
             self.first_us = Some(self.first_us.map_or(time, |first| first.min(time)));

@@ -127,3 +127,22 @@ fn more_partitions_than_memory_has_room_for_are_refused() {
         said.err
     );
 }
+
+#[test]
+fn demand_beyond_all_throughput_is_refused() {
+    let folder = Folder::new();
+    let text = std::fs::read_to_string(example("s10-reference.yaml")).unwrap();
+    let much = text.replacen("{name: 1x,", "{name: 1x, rates: 1e9,", 1);
+    let scenario = folder.write("much.yaml", &much);
+    let said = run(&[
+        "keylab",
+        "verify",
+        &scenario,
+        "--horizon",
+        "1x",
+        "--candidate",
+        "/id",
+    ]);
+    assert_eq!(said.code, 1);
+    assert!(said.err.contains("to be replayed"), "{}", said.err);
+}

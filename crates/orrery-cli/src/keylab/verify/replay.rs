@@ -28,6 +28,9 @@ use super::model::{Model, is_throttled, told};
 const LEARNT_FROM: u64 = 300;
 /// The part of the measured time that goes before it.
 const WARM_UP: f64 = 0.2;
+/// How many times the visits that are wanted a model may have, since throughput cannot be scaled
+/// below one request unit a second.
+const MOST_TIMES: f64 = 20.0;
 /// Seconds without requests before the measured ones.
 const REST: f64 = 10_000_000.0;
 /// Features that a client names when it asks for a plan; none of them matters to which ranges a
@@ -42,6 +45,14 @@ pub fn run(subject: &Subject<'_>, size: Size) -> Result<Measurement> {
     let rate = (subject.provisioned() * wanted.min(1.0)).round().max(1.0);
     // Throughput is a whole number: the scale is what it makes of it.
     let scale = rate / subject.provisioned();
+    let visits = subject.visits() * scale * seconds;
+    if visits > size.visits as f64 * MOST_TIMES {
+        bail!(
+            "{:.1e} requests a second are too many for {} RU/s to be replayed: even at 1 RU/s there would be {visits:.1e} visits; lower the rates or the peak",
+            subject.rate()?,
+            subject.provisioned()
+        );
+    }
     let begins = subject.places().begins();
     let model = Model::build(subject.key(), rate as u64, begins, size.seed)?;
     let mut requests = subject.requests(size.seed)?;
