@@ -141,7 +141,8 @@ impl PieceReader {
                 return Ok(Some(had));
             }
             if let Some(end) = memchr(b'\n', &self.text[had..]) {
-                return Ok(Some(had + end));
+                let end = had + end;
+                return Ok((end - line <= MAX_LINE).then_some(end));
             }
             if self.text.len() - line > MAX_LINE {
                 return Ok(None);
