@@ -22,9 +22,6 @@ use super::keys::push_part;
 
 /// Pages of rows that may wait for the thread.
 const WAITING: usize = 4;
-/// Bytes that are written through to the disk at a time: a file of tens of megabytes at once holds up
-/// the syncs of all commits.
-const SYNC_BYTES: usize = 8 << 20;
 /// Where the engine keeps its table files.
 const TABLES: &str = "tables";
 
@@ -105,7 +102,6 @@ impl Core {
         let mut key = Vec::with_capacity(64);
         push_part(part, &mut key);
         let prefix = key.len();
-        let mut unsynced = 0;
         while let Ok(message) = rows.recv() {
             match message {
                 Message::Rows(rows) => {
@@ -114,11 +110,6 @@ impl Core {
                         key.truncate(prefix);
                         key.extend_from_slice(&row.key);
                         import.write(key.as_slice(), &*row.value).map_err(failed)?;
-                        unsynced += key.len() + row.value.len();
-                    }
-                    if unsynced >= SYNC_BYTES {
-                        self.sync_new_tables(&old);
-                        unsynced = 0;
                     }
                 }
                 Message::End => {
