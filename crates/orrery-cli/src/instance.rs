@@ -34,17 +34,16 @@ pub fn open_engine(store: &Arc<dyn Store>, config: EngineConfig) -> Result<Engin
 /// Items of a split or merge that are worked on at a time.
 const RESHAPE_BUDGET: usize = 256;
 /// Longest rest after a piece of that work.
-const MOST_REST: Duration = Duration::from_millis(400);
-/// How many times as long as the work the rest is.
-const REST: u32 = 2;
+const MOST_REST: Duration = Duration::from_millis(200);
 
-/// Does a piece of the work on splits and merges, and then rests for twice as long: requests
-/// come first. Answers how much was done; 0 means that nothing can be done now.
+/// Does a piece of the work on splits and merges, and then rests for as long as it took:
+/// requests come first, until only what they write meanwhile is left. Answers how much was done; 0 means that
+/// nothing can be done now.
 pub fn work_on_reshapes(engine: &Engine) -> Result<usize, orrery_engine::Error> {
     let since = Instant::now();
     let done = engine.advance_reshapes(RESHAPE_BUDGET)?;
-    if done > 0 {
-        std::thread::sleep((since.elapsed() * REST).min(MOST_REST));
+    if done > 0 && !engine.is_catching_up() {
+        std::thread::sleep(since.elapsed().min(MOST_REST));
     }
     Ok(done)
 }

@@ -251,6 +251,14 @@ impl Engine {
         self.reshapes().state().open_of(container).next().is_some()
     }
 
+    /// Whether a split or merge has copied everything and runs after the writers: who rests then may
+    /// never reach them.
+    pub fn is_catching_up(&self) -> bool {
+        let state = self.reshapes().state();
+        let mut open = state.reshapes.iter();
+        open.any(|reshape| reshape.progress().stage == Stage::CatchingUp)
+    }
+
     /// Works on splits and merges for about `budget` items, and lines up those that size and
     /// throughput ask for. Answers how much it did; 0 means that nothing can be done now.
     pub fn advance_reshapes(&self, budget: usize) -> Result<usize, Error> {

@@ -65,6 +65,11 @@ impl Child {
         Ok(())
     }
 
+    /// Whether rows go into files.
+    pub fn is_importing(&self) -> bool {
+        self.import.is_some()
+    }
+
     /// Takes rows behind all before them.
     pub fn put_rows(&mut self, environment: &Environment, rows: Vec<Row>) -> Result<(), Error> {
         if rows.is_empty() {

@@ -31,8 +31,11 @@ const FEW_LEFT: usize = 64;
 const PATIENCE: u32 = 4;
 /// A range of so many items is worth files of its own; fewer go through commits.
 const MANY_ITEMS: u64 = 4_096;
-/// Rows that are copied for an item of the budget: they go into files, past the commits of others.
-const ROWS_OF_ITEM: usize = 128;
+/// Rows that are copied for an item of the budget: about as many as it has where they go through
+/// commits, which hold up those of others; more where they go into files. There each page begins
+/// with a search, which passes over all recent writes that the snapshot must not see.
+const ROWS_BY_COMMIT: usize = 16;
+const ROWS_INTO_FILES: usize = 128;
 /// Never more than this.
 const MOST_LEFT: usize = 8_192;
 
@@ -244,7 +247,11 @@ impl Running {
                 Ok(Step::Worked(PAGE_ITEMS))
             }
             Phase::Rows(copy) => {
-                let rows = most.saturating_mul(ROWS_OF_ITEM);
+                let by_item = match self.children.first() {
+                    Some(child) if child.is_importing() => ROWS_INTO_FILES,
+                    _ => ROWS_BY_COMMIT,
+                };
+                let rows = most.saturating_mul(by_item);
                 let (copied, goes_on) =
                     copy.step(engine.environment(), &mut self.children, rows)?;
                 if !goes_on && let [source] = self.sources.as_mut_slice() {

@@ -16,10 +16,12 @@ use crate::layout::entries::{Counters, HistoryEntry};
 use crate::layout::{family, keys};
 use crate::partition::PartitionSnapshot;
 
-/// Rows that one step reads at least and at most, and their bytes.
+/// Rows that one step reads at least and at most, and their bytes: no more than 4 MB.
 const LEAST_ROWS: usize = 16;
 const PAGE_ROWS: usize = 32_768;
 const PAGE_BYTES: usize = 4 << 20;
+/// Bytes for each row of a page that is not full.
+const BYTES_OF_ROW: usize = 256;
 /// Items whose owners lie together in memory.
 const CHUNK: usize = 4_096;
 
@@ -115,7 +117,8 @@ impl RowCopy {
         children: &mut [Child],
         rows: usize,
     ) -> Result<(usize, bool), Error> {
-        let mut scan = Scan::all().max_rows(rows).max_bytes(PAGE_BYTES);
+        let bytes = PAGE_BYTES.min(rows * BYTES_OF_ROW);
+        let mut scan = Scan::all().max_rows(rows).max_bytes(bytes);
         scan.resume = self.resume.take();
         let page = self.snapshot.reader().scan(&scan)?;
         self.resume = page.resume.map(|key| key.to_vec());
