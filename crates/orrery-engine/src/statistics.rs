@@ -16,8 +16,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use heavy::{Heavy, HeavyKeys};
 use seconds::{SecondCount, Seconds, Totals};
 
-/// The activity of one physical partition in one region. Made with the first operation, so that idle partitions
-/// cost nothing.
+/// The activity of one physical partition in one region. Made with the first operation, so that
+/// idle partitions cost nothing.
 #[derive(Debug, Default)]
 pub struct Activity {
     kept: OnceLock<Box<Kept>>,

@@ -46,9 +46,7 @@ impl GateName {
             Self::G8 => "uniqueness",
         }
     }
-}
 
-impl GateName {
     /// What a key must have to pass, in five words or so.
     pub fn asks(self) -> &'static str {
         match self {

@@ -10,6 +10,7 @@ use orrery_model::value::Value;
 use orrery_sql::analysis::{QueryLimits, analyze};
 use orrery_sql::ast::Query;
 use orrery_sql::environment::Parameters;
+use orrery_sql::errors::Code;
 use orrery_sql::routing::{KeyFilter, key_filter, literal};
 use serde::Serialize;
 
@@ -18,6 +19,8 @@ use crate::scenario::{ParameterValue, ScalarValue};
 
 /// What parameters without a value stand for: strings that no item has.
 const PLACEHOLDER: char = '\u{0}';
+/// The code for a name that stands for nothing (query-language: section 13).
+const UNRESOLVED: Code = Code::Named("SC2001");
 /// Letters of a condition that a message repeats.
 const SHOWN: usize = 160;
 
@@ -121,10 +124,7 @@ impl Filter {
         })?;
         // Only names matter here: what else a server refuses changes no routing.
         if let Err(errors) = analyze(&whole, &query, &QueryLimits::default())
-            && let Some(error) = errors
-                .list()
-                .iter()
-                .find(|error| error.message.contains("could not be resolved"))
+            && let Some(error) = errors.list().iter().find(|error| error.code == UNRESOLVED)
         {
             return Err(format!(
                 "'{shown}': {} Members are named with the alias of the container, as in c.name",

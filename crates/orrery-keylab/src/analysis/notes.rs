@@ -66,9 +66,7 @@ impl Laboratory<'_> {
             ));
         }
     }
-}
 
-impl Laboratory<'_> {
     /// What the workload names and the data does not have: a slip of the pen, most likely.
     fn unknown(&self, analysis: &Analysis) -> Vec<String> {
         let is_below = |path: &str, name: &str| {

@@ -1,7 +1,7 @@
 //! Diagnostic logs of the service (request units: section 12): rows of the resource-specific tables
 //! (`CDBDataPlaneRequests`, `CDBQueryRuntimeStatistics`, `CDBPartitionKeyRUConsumption`,
-//! `CDBPartitionKeyStatistics`), of the legacy table, and lines of the export to a storage account. Names are matched without regard to
-//! case and to the suffixes of the legacy table.
+//! `CDBPartitionKeyStatistics`), of the legacy table, and lines of the export to a storage account.
+//! Names are matched without regard to case and to the suffixes of the legacy table.
 //!
 //! Texts and keys come in rows of their own, in any order, so the files are read twice: first
 //! [`Diagnostics::learn`], then [`Diagnostics::count`].

@@ -2,18 +2,12 @@
 
 use orrery_keylab::analysis::{Analysis, Laboratory};
 use orrery_keylab::gate::{Finding, GateName};
-use orrery_keylab::profile::{Profile, Profiler};
+use orrery_keylab::profile::Profile;
 use orrery_keylab::report::{advice, html, json, markdown, terminal};
 use orrery_keylab::verdict::Verdict;
 use orrery_keylab::workload::Workload;
 
-fn profile(items: impl IntoIterator<Item = String>) -> Profile {
-    let mut profiler = Profiler::new(200_000, 200_000, 100 << 20);
-    for (index, item) in items.into_iter().enumerate() {
-        profiler.item(index as u64, item.as_bytes()).unwrap();
-    }
-    profiler.finish()
-}
+use crate::data::profile;
 
 fn orders(count: u64) -> Profile {
     profile((0..count).map(|number| {

@@ -3,7 +3,7 @@
 use orrery_keylab::analysis::{Analysis, Laboratory};
 use orrery_keylab::init;
 use orrery_keylab::placement::version2;
-use orrery_keylab::profile::{Profile, Profiler};
+use orrery_keylab::profile::Profile;
 use orrery_keylab::report::{advice, explain, markdown, terminal};
 use orrery_keylab::roles::Roles;
 use orrery_keylab::scenario::Operation;
@@ -11,13 +11,7 @@ use orrery_keylab::table::Table;
 use orrery_keylab::verdict::Verdict;
 use orrery_keylab::workload::Workload;
 
-fn profile(items: impl IntoIterator<Item = String>) -> Profile {
-    let mut profiler = Profiler::new(200_000, 200_000, 100 << 20);
-    for (index, item) in items.into_iter().enumerate() {
-        profiler.item(index as u64, item.as_bytes()).unwrap();
-    }
-    profiler.finish()
-}
+use crate::data::profile;
 
 /// Orders as a shop exports them: no `id`, few values in most columns.
 fn orders(count: u64) -> Profile {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)] // a test that fails says where by panicking
 
 mod analysis;
+mod data;
 mod emit;
 mod generate;
 mod init;

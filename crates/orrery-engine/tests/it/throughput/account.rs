@@ -85,6 +85,16 @@ impl Account {
         })
     }
 
+    /// A database of 400 RU/s with two containers that share them.
+    pub fn shared_database(&self) -> (Arc<Container>, Arc<Container>) {
+        self.create("/dbs", r#"{"id":"d"}"#, &rate(400));
+        let shared = |id: &str| {
+            self.create("/dbs/d/colls", &container(id), &MetadataOptions::default());
+            self.open(&format!("/dbs/d/colls/{id}"))
+        };
+        (shared("a"), shared("b"))
+    }
+
     /// The account at the endpoint of a region.
     pub fn view(&self, region: RegionId) -> Self {
         Self {

@@ -113,15 +113,7 @@ fn nobody_is_refused_unless_the_account_or_the_container_throttles() {
 #[test]
 fn containers_of_a_shared_database_use_one_budget() {
     let account = Account::new(Limits::default());
-    account.create("/dbs", r#"{"id":"d"}"#, &rate(400));
-    for id in ["a", "b"] {
-        let options = MetadataOptions::default();
-        account.create("/dbs/d/colls", &container(id), &options);
-    }
-    let (a, b) = (
-        account.open("/dbs/d/colls/a"),
-        account.open("/dbs/d/colls/b"),
-    );
+    let (a, b) = account.shared_database();
     assert_eq!(account.reads(&a, "k", 1_000, 1).served, 400);
     for _ in 0..300 {
         assert!(account.read(&a, "k", Claim::default()).is_ok());

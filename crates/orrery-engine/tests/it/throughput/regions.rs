@@ -7,10 +7,10 @@ use orrery_engine::statistics::report::ReportDepth;
 use orrery_engine::statistics::seconds::Totals;
 use orrery_engine::throughput::claim::Claim;
 use orrery_engine::write::{BatchKind, WriteKind, WriteRequest};
-use orrery_engine::{Container, Engine, Error, MetadataOptions};
+use orrery_engine::{Container, Engine, Error};
 use orrery_model::partition_key::PartitionKey;
 
-use super::account::{Account, container, rate};
+use super::account::Account;
 use crate::harness::operation;
 
 const EAST: RegionId = RegionId(0);
@@ -136,15 +136,7 @@ fn only_what_was_written_is_replicated() {
 #[test]
 fn a_shared_database_has_its_budget_in_each_region() {
     let account = account();
-    account.create("/dbs", r#"{"id":"d"}"#, &rate(400));
-    for id in ["a", "b"] {
-        let options = MetadataOptions::default();
-        account.create("/dbs/d/colls", &container(id), &options);
-    }
-    let (a, b) = (
-        account.open("/dbs/d/colls/a"),
-        account.open("/dbs/d/colls/b"),
-    );
+    let (a, b) = account.shared_database();
     assert_eq!(served(&account, EAST, &a, 300), 300);
     assert_eq!(served(&account, EAST, &b, 300), 100);
     assert_eq!(served(&account, WEST, &b, 1_000), 400);
